@@ -1,0 +1,107 @@
+"""Windows of tokens over a whole text, with true character offsets.
+
+Nothing is cut silently: a text longer than a window gets more windows, and what was read is
+counted. Offsets are code points into the text as given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attending.records import Coverage, is_blank
+from attending.specs import Windows
+
+Offsets = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Token ids with special ones around: one before, the rest after.
+
+    ``first`` is the number of the first real token in the text, ``tokens`` how many there are.
+    """
+
+    ids: tuple[int, ...]
+    first: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """A text as windows.
+
+    ``offsets`` hold one (start, end) per token of the text, special tokens left out. ``status``
+    is ``empty_text`` for a text with nothing to read, ``too_long`` where the recipe refuses more
+    than one window; then there are no windows.
+    """
+
+    windows: tuple[Window, ...]
+    offsets: Offsets
+    read: Coverage
+    status: str = "ok"
+
+    @property
+    def length(self) -> int:
+        """Tokens in all windows: what a pass over the text costs."""
+        return sum(len(w.ids) for w in self.windows)
+
+
+class Windower:
+    """Turns texts into windows.
+
+    Args:
+        spec: Size, overlap and what to do with longer texts.
+        tokenizer: A fast tokenizer of transformers.
+        limit: The most tokens that encoder and tokenizer take, special ones included.
+    """
+
+    def __init__(self, spec: Windows, *, tokenizer: Any, limit: int) -> None:
+        self.spec = spec
+        self.tokenizer = tokenizer
+        self.limit = min(limit, spec.max_tokens)
+        around = tokenizer("", add_special_tokens=True)["input_ids"]
+        self._before, self._after = tuple(around[:1]), tuple(around[1:])
+        self.content = self.limit - len(around)
+        self.step = max(1, self.content - spec.overlap)
+
+    def __call__(self, texts: Sequence[str]) -> list[Windowed]:
+        """Window texts, in order."""
+        if not texts:
+            return []
+        blank = [is_blank(t) for t in texts]
+        coded = self.tokenizer(
+            [" " if b else t for b, t in zip(blank, texts, strict=True)],
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            truncation=False,
+            verbose=False,
+        )
+        return [
+            self._window(() if b else tuple(ids), () if b else tuple(map(tuple, offsets)))
+            for b, ids, offsets in zip(
+                blank, coded["input_ids"], coded["offset_mapping"], strict=True
+            )
+        ]
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special ones left out."""
+        return [w.read.of for w in self(texts)]
+
+    def _window(self, ids: tuple[int, ...], offsets: Any) -> Windowed:
+        total = len(ids)
+        if not total:
+            return Windowed((), (), Coverage(0, 0, 0), "empty_text")
+        if total <= self.content or self.spec.on_overflow == "truncate":
+            starts = [0]
+        elif self.spec.on_overflow == "error":
+            return Windowed((), offsets, Coverage(0, total, 0), "too_long")
+        else:
+            starts = list(range(0, total - self.content + self.step, self.step))
+        windows = tuple(
+            Window(self._before + part + self._after, s, len(part))
+            for s in starts
+            if (part := ids[s : s + self.content])
+        )
+        read = min(total, starts[-1] + self.content)
+        return Windowed(windows, offsets, Coverage(read, total, len(windows)))

@@ -1,0 +1,1 @@
+"""Metrics with one definition each, calibration, significance and the report. No torch here."""

@@ -1,0 +1,241 @@
+"""From scores of tokens to words, and from words to the few spans that a reader looks at."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from attending.errors import DataError, LabelError, ModelError, nearest
+from attending.explain.words import is_stop_word, join_pieces, word_spans
+from attending.models.base import Model, TokenScores, require_method
+from attending.records import Document, Evidence, Prediction, Row
+
+WordScores = Mapping[str | None, Sequence[Evidence]]
+"""One document's words with their scores, per label id; ``None`` is for no label in particular."""
+
+_SENTENCE_END = re.compile(r"[.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
+_DOCUMENTS_AT_A_TIME = 256
+
+
+def explained_labels(prediction: Prediction) -> tuple[str, ...]:
+    """Return the labels that a prediction is explained for: its own, else the likeliest one."""
+    if prediction.labels or not prediction.scores:
+        return prediction.labels
+    return (max(prediction.scores, key=lambda label: prediction.scores[label]),)
+
+
+def leading_words(prediction: Prediction, words: WordScores) -> Sequence[Evidence]:
+    """Return the words scored for what was predicted, else for no label, else none."""
+    for label in (*explained_labels(prediction)[:1], None):
+        if label in words:
+            return words[label]
+    return ()
+
+
+def word_evidence(
+    document: Document, token_scores: TokenScores, label: str | None, method: str
+) -> list[Evidence]:
+    """Return every word of a document with its score for a label, in text order.
+
+    A word's score is the sum over its pieces; a word that no token touched has 0.0. Special tokens
+    and punctuation have no entry. Offsets count code points in ``document.text`` as it is.
+
+    Raises:
+        LabelError: If there are no scores for the label.
+        ModelError: If a score is NaN or infinite.
+    """
+    if label not in token_scores.scores:
+        known = [known for known in token_scores.scores if known is not None]
+        raise LabelError(
+            f"there are no token scores for the label {label!r}",
+            where=f"document {document.id}",
+            allowed=f"{len(known)} labels" + (" and None" if None in token_scores.scores else ""),
+            step=nearest(label or "", known).strip() or None,
+        )
+    if not all(map(math.isfinite, token_scores.scores[label])):
+        raise ModelError("its token scores are not finite", where=f"document {document.id}")
+    words = word_spans(document.text)
+    scores = join_pieces(words, token_scores.offsets, token_scores.scores[label])
+    return [Evidence(*w, s, label, method) for w, s in zip(words, scores, strict=True)]
+
+
+def evidence_spans(
+    document: Document,
+    words: Sequence[Evidence],
+    *,
+    top_share: float = 0.2,
+    max_spans: int = 3,
+    min_score: float = 0.1,
+    bridge: int = 2,
+) -> list[Evidence]:
+    """Merge a document's strongest words into a few whole-word spans, in text order.
+
+    Args:
+        document: The document the words belong to.
+        words: Every word with its score, as ``word_evidence`` gives them.
+        top_share: The largest share of the words that counts as strong; always at least one word.
+        max_spans: How many spans are kept, those of the highest score.
+        min_score: A strong word has at least this share of the strongest word's score. Words with
+            no score, or a score against the label, are never strong.
+        bridge: How many stop words may lie between two strong words of one span. Punctuation is
+            bridged with them, the end of a sentence or line is not.
+
+    A span of stop words alone says nothing to a reader and is left out where there is any other;
+    the words themselves keep their scores.
+
+    Returns:
+        Spans from the first to the last strong word; the score is the sum over the words inside.
+    """
+    best = max((w.score for w in words), default=0.0)
+    if not best > 0 or max_spans < 1:
+        return []
+    count = max(1, math.ceil(top_share * len(words)))
+    floor = max(min_score * best, math.ulp(0.0))
+    strong = sorted(i for i in _by_strength(words)[:count] if words[i].score >= floor)
+    runs: list[list[int]] = []
+    for i in strong:
+        if runs and _bridged(document.text, words, runs[-1][-1], i, bridge):
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    inside = [words[run[0] : run[-1] + 1] for run in runs]
+    spans = [_span(w) for w in inside if not _only_stop_words(document.text, w)]
+    spans = spans or [_span(w) for w in inside]
+    return [spans[i] for i in sorted(_by_strength(spans)[:max_spans])]
+
+
+def explained_words(
+    model: Model,
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    *,
+    method: str | None = None,
+    labels: Literal["predicted", "all"] | Sequence[str] = "predicted",
+) -> list[dict[str | None, list[Evidence]]]:
+    """Return, per document, every word with its score for each label that is explained.
+
+    Documents whose status is not ``ok`` get an empty mapping. ``method`` is one of
+    ``model.methods`` (the first by default). ``labels`` are those each document was predicted to
+    have (the likeliest where it has none), all of them, or the ids given. Where a method can't
+    tell labels apart, the one entry is for the label ``None``.
+
+    Raises:
+        DataError: If documents and predictions don't belong together.
+        ModelError: If the method is not one of the model's, or gives NaN.
+        LabelError: If a label is not in the model's label set.
+    """
+    check_pairs(documents, predictions)
+    method = require_method(method, model.methods, model.recipe.name)
+    fixed = None if labels == "predicted" else model.labels.ids if labels == "all" else labels
+    for label in fixed or ():
+        model.labels.position(label)
+    found: list[dict[str | None, list[Evidence]]] = [{} for _ in documents]
+    for rows in _chunks(documents, predictions):
+        wanted = {i: fixed or explained_labels(predictions[i]) for i in rows}
+        asked = {label for ids in wanted.values() for label in ids}
+        chunk = [row for i in rows if isinstance(row := documents[i], Document)]
+        ordered = [label for label in model.labels.ids if label in asked]
+        scored = model.token_scores(chunk, method=method, labels=ordered)
+        for i, document, scores in zip(rows, chunk, scored, strict=True):
+            keys: list[str | None] = [k for k in wanted[i] if k in scores.scores]
+            if None in scores.scores and (labels == "all" or not keys):
+                keys.insert(0, None)
+            found[i] = {k: word_evidence(document, scores, k, method) for k in keys}
+    return found
+
+
+def attach_spans(
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    words: Sequence[WordScores],
+) -> list[Prediction]:
+    """Return the predictions with the evidence spans of their words; see ``evidence_spans``.
+
+    Raises:
+        DataError: If documents, predictions and words don't belong together.
+    """
+    check_pairs(documents, predictions, words)
+    explained = []
+    for row, prediction, by_label in zip(documents, predictions, words, strict=True):
+        spans: list[Evidence] = []
+        if isinstance(row, Document):
+            for scored in by_label.values():
+                spans += evidence_spans(row, scored)
+        explained.append(prediction.with_evidence(spans) if spans else prediction)
+    return explained
+
+
+def explain(
+    model: Model,
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    *,
+    method: str | None = None,
+    labels: Literal["predicted", "all"] | Sequence[str] = "predicted",
+) -> list[Prediction]:
+    """Return the predictions with evidence spans: which words spoke for which label.
+
+    Only predictions of status ``ok`` get evidence. See ``explained_words`` for the arguments and
+    errors, ``evidence_spans`` for how spans are made; what ``wording.caution`` says belongs beside.
+    """
+    words = explained_words(model, documents, predictions, method=method, labels=labels)
+    return attach_spans(documents, predictions, words)
+
+
+def check_pairs(
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    words: Sequence[WordScores] | None = None,
+) -> None:
+    """Make sure that documents, predictions and words are of one length and in one order.
+
+    Raises:
+        DataError: If they are not.
+    """
+    lengths = [len(documents), len(predictions)] + ([len(words)] if words is not None else [])
+    if len(set(lengths)) > 1:
+        raise DataError(
+            "documents, predictions and words must belong together, one of each a document",
+            found=" and ".join(str(n) for n in lengths),
+        )
+    for i, (row, prediction) in enumerate(zip(documents, predictions, strict=True)):
+        if row.id != prediction.id:
+            raise DataError(
+                "documents and predictions are not in the same order",
+                where=f"position {i + 1}",
+                found=f'document "{row.id}" with the prediction of "{prediction.id}"',
+                step="Pass the predictions in the order of the documents.",
+            )
+
+
+def _by_strength(items: Sequence[Evidence]) -> list[int]:
+    return sorted(range(len(items)), key=lambda i: (-items[i].score, i))
+
+
+def _bridged(text: str, words: Sequence[Evidence], left: int, right: int, bridge: int) -> bool:
+    between = words[left + 1 : right]
+    if len(between) > bridge:
+        return False
+    if not _only_stop_words(text, between):
+        return False
+    edges = zip(words[left:right], words[left + 1 : right + 1], strict=True)
+    return not any(_SENTENCE_END.search(text[a.end : b.start]) for a, b in edges)
+
+
+def _only_stop_words(text: str, words: Sequence[Evidence]) -> bool:
+    return all(is_stop_word(text[w.start : w.end]) for w in words)
+
+
+def _span(words: Sequence[Evidence]) -> Evidence:
+    return replace(words[0], end=words[-1].end, score=math.fsum(w.score for w in words))
+
+
+def _chunks(documents: Sequence[Row], predictions: Sequence[Prediction]) -> Iterator[list[int]]:
+    ok = [
+        i
+        for i, (row, prediction) in enumerate(zip(documents, predictions, strict=True))
+        if prediction.status == "ok" and isinstance(row, Document)
+    ]
+    for start in range(0, len(ok), _DOCUMENTS_AT_A_TIME):
+        yield ok[start : start + _DOCUMENTS_AT_A_TIME]

@@ -1,0 +1,104 @@
+"""A message as HTML: words shaded, evidence marked, hidden characters made visible."""
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from attending.explain.words import word_spans
+from attending.records import Evidence
+
+LEVELS = 9
+"""Steps of shading; a word below the first, a ninth of the strongest, is not shaded."""
+
+_KEPT = frozenset("\n\t")
+_JOINERS = frozenset("\u200c\u200d")
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_NOT_IN_HTML = frozenset({"Cc", "Cs", "Cn"})
+
+
+def shaded(
+    text: str,
+    words: Sequence[Evidence],
+    spans: Sequence[Evidence],
+    unread_from: int | None = None,
+) -> Markup:
+    """Return a message as HTML for an element that keeps white space.
+
+    Args:
+        text: The message.
+        words: Its words with scores, in text order; ``p1`` to ``p9`` by score beside the largest
+            absolute one, ``n1`` to ``n9`` where the score is below zero.
+        spans: Evidence, in ``mark`` elements.
+        unread_from: Where the part begins that the model did not read.
+    """
+    largest = max((abs(w.score) for w in words), default=0.0)
+    starts = [word.start for word in words]
+    edges = {0, len(text), *(at for item in (*words, *spans) for at in (item.start, item.end))}
+    edges |= {unread_from} if unread_from is not None else set()
+    cuts = sorted(at for at in edges if 0 <= at <= len(text))
+    out: list[str] = []
+    tags: tuple[str, ...] = ()
+    for start, end in pairwise(cuts):
+        wanted = _around(start, spans, unread_from)
+        out += _change(tags, wanted)
+        tags = wanted
+        place = bisect_right(starts, start) - 1
+        word = words[place] if place >= 0 and start < words[place].end else None
+        inner = visible(text[start:end], word is not None)
+        out.append(_shade(inner, word.score if word else 0.0, largest))
+    out += _change(tags, ())
+    return Markup("".join(out))
+
+
+def plain(text: str) -> Markup:
+    """Return a message as HTML without shading."""
+    words = [Evidence(start, end, 0.0, None, "") for start, end in word_spans(text)]
+    return shaded(text, words, ())
+
+
+def visible(text: str, joined: bool = True) -> Markup:
+    """Return text as safe HTML in which every hidden character is followed by its code.
+
+    Line ends become one newline. ``joined``: whether this is inside a word, where a zero-width
+    joiner does its work (emoji, Persian) and stays as it is. Direction marks act on nothing beyond
+    themselves, and what HTML can't hold is left with its code alone.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return Markup("".join(_sign(character, joined) for character in text))
+
+
+def _sign(character: str, joined: bool) -> str:
+    category = unicodedata.category(character)
+    hidden = category in _HIDDEN or character in _BLANK_LETTERS
+    if not hidden or character in _KEPT or (joined and character in _JOINERS):
+        return str(escape(character))
+    if joined and 0xE0020 <= ord(character) <= 0xE007F:
+        return character
+    code = f"U+{ord(character):04X}"
+    name = unicodedata.name(character, "")
+    kept = "" if category in _NOT_IN_HTML else character
+    return f'<span class="hid" title="{code} {name}" data-code="{code}">{kept}</span>'
+
+
+def _around(start: int, spans: Sequence[Evidence], unread_from: int | None) -> tuple[str, ...]:
+    unread = unread_from is not None and start >= unread_from
+    marked = any(span.start <= start < span.end for span in spans)
+    return ('span class="unread"',) * unread + ("mark",) * marked
+
+
+def _change(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[str]:
+    if old == new:
+        return
+    yield from (f"</{tag.split()[0]}>" for tag in reversed(old))
+    yield from (f"<{tag}>" for tag in new)
+
+
+def _shade(inner: Markup, score: float, largest: float) -> str:
+    level = int(LEVELS * abs(score) / largest) if largest > 0 else 0
+    if level == 0:
+        return str(inner)
+    return f'<span class="{"p" if score > 0 else "n"}{level}" title="{score:.2g}">{inner}</span>'

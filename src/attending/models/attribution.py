@@ -1,0 +1,145 @@
+"""Which tokens drove a neural model's scores.
+
+- ``attention-gradient``: weights of the [CLS] row times the gradient of a label's logit with
+  respect to them, positive part, mean over heads, summed over layers. Source: Chefer, Gur, Wolf
+  2021, equation 5, without the propagation between layers, since only [CLS] is read.
+- ``gradient``: word embedding times the gradient of a label's logit with respect to it.
+- ``attention``: weights of the [CLS] row, mean over heads and layers; belongs to no label.
+- ``label-attention``: the labels' own attention, mean over heads and layers. A label vector is
+  told apart from the others by its start and its training only, since the maximum treats all
+  labels alike; read it as what each query looks for, not as what decided.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attending.data.batches import by_length, collate
+from attending.data.windows import Windowed
+from attending.models.base import TokenScores
+from attending.tensors import AttentionTrace, Batch
+
+if TYPE_CHECKING:
+    from attending.models.neural import Network
+
+_BATCH = 16
+_Rows = Mapping[str | None, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a method needs of a network, and whether overlapping windows add up."""
+
+    needs_cls: bool = False
+    needs_labels: bool = False
+    adds_up: bool = False
+
+
+METHODS: Mapping[str, Method] = {
+    "attention-gradient": Method(needs_cls=True, adds_up=True),
+    "gradient": Method(adds_up=True),
+    "attention": Method(needs_cls=True),
+    "label-attention": Method(needs_cls=True, needs_labels=True),
+}
+
+
+def attribute(
+    network: "Network",
+    documents: Sequence[Windowed],
+    pad: int,
+    method: str,
+    positions: Mapping[str, int],
+) -> list[TokenScores]:
+    """Score the tokens of windowed documents; ``positions`` are the labels asked for."""
+    network.eval()
+    results = [TokenScores(d.offsets, {}) for d in documents]
+    readable = [i for i, d in enumerate(documents) if d.windows]
+    for group in by_length([documents[i].length for i in readable], _BATCH):
+        members = [readable[i] for i in group]
+        batch = collate([documents[i] for i in members], pad)
+        rows = _columns(network, batch, method, positions)
+        for place, i in enumerate(members):
+            windows = torch.nonzero(batch.document == place).flatten().tolist()
+            scores = {
+                label: _merge(documents[i], table[windows].numpy(), METHODS[method].adds_up)
+                for label, table in rows.items()
+            }
+            results[i] = TokenScores(documents[i].offsets, scores)
+    return results
+
+
+def _columns(
+    network: "Network", batch: Batch, method: str, positions: Mapping[str, int]
+) -> dict[str | None, Tensor]:
+    """Return (W, T) scores per label."""
+    if method in ("attention", "label-attention"):
+        trace = AttentionTrace()
+        with torch.no_grad():
+            network(batch, trace)
+        if method == "attention":
+            return {None: torch.stack(trace.cls).mean(dim=(0, 2))}
+        layers = torch.stack([x for x in trace.labels if x.shape[2]]).mean(dim=(0, 2))
+        return {label: layers[:, i] for label, i in positions.items()}
+    if method == "gradient":
+        return _input_gradient(network, batch, positions)
+    return _attention_gradient(network, batch, positions)
+
+
+def _attention_gradient(
+    network: "Network", batch: Batch, positions: Mapping[str, int]
+) -> dict[str | None, Tensor]:
+    trace = AttentionTrace()
+    logits = network(batch, trace).logits
+    out: dict[str | None, Tensor] = {}
+    for label, i in positions.items():
+        gradients = torch.autograd.grad(
+            logits[:, i].sum(), trace.cls, retain_graph=True, allow_unused=True
+        )
+        parts = [
+            (weights * gradient).clamp(min=0).mean(dim=1)
+            for weights, gradient in zip(trace.cls, gradients, strict=True)
+            if gradient is not None
+        ]
+        out[label] = torch.stack(parts).sum(dim=0).detach()
+    return out
+
+
+def _input_gradient(
+    network: "Network", batch: Batch, positions: Mapping[str, int]
+) -> dict[str | None, Tensor]:
+    caught: list[Tensor] = []
+
+    def catch(module: object, inputs: object, output: Tensor) -> Tensor:
+        if output.shape[:2] != batch.ids.shape:
+            return output
+        watched = output.detach().requires_grad_()
+        caught.append(watched)
+        return watched
+
+    handle = network.encoder.word_embeddings.register_forward_hook(catch)
+    try:
+        logits = network(batch).logits
+    finally:
+        handle.remove()
+    (words,) = caught
+    out: dict[str | None, Tensor] = {}
+    for label, i in positions.items():
+        (gradient,) = torch.autograd.grad(logits[:, i].sum(), words, retain_graph=True)
+        out[label] = (gradient * words).sum(dim=-1).detach()
+    return out
+
+
+def _merge(document: Windowed, table: NDArray[np.float32], adds_up: bool) -> tuple[float, ...]:
+    """Lay the windows' columns over the document's tokens; overlaps are summed or averaged."""
+    total = np.zeros(len(document.offsets))
+    times = np.zeros(len(document.offsets))
+    for window, row in zip(document.windows, table, strict=True):
+        here = slice(window.first, window.first + window.tokens)
+        total[here] += row[1 : 1 + window.tokens]
+        times[here] += 1
+    return tuple((total if adds_up else total / np.maximum(times, 1)).tolist())

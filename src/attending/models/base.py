@@ -1,0 +1,142 @@
+"""What every model can do, whatever it is made of. No torch here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attending.errors import ModelError
+from attending.parts.decoders import Decision
+from attending.recipe import Recipe
+from attending.records import Coverage, Document, LabelSet, Prediction, Row, Unreadable
+
+Progress = Callable[[int, int], None]
+"""Called with the number of documents done and the number of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenScores:
+    """Scores of one document's tokens.
+
+    ``offsets``: T half-open (start, end) in code points of the text, in text order, special
+    tokens left out. ``scores``: per label id (``None``: no single label) T floats; at least 0
+    for attention methods, signed for gradient methods and weights.
+    """
+
+    offsets: tuple[tuple[int, int], ...]
+    scores: Mapping[str | None, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Raw scores of one row: logits (L,) where ``status`` is ``ok``, else ``None``."""
+
+    status: str
+    read: Coverage
+    logits: NDArray[np.float64] | None = None
+    reason: str | None = None
+
+
+class Model(Protocol):
+    """A fitted system.
+
+    Attributes:
+        recipe: How it was made, every setting spelled out.
+        labels: The labels it knows, in the order of its scores.
+        decision: How its scores become labels.
+        methods: Attribution methods that it can give, best first.
+        facts: What is known of its training: data fingerprint, versions, seed.
+    """
+
+    recipe: Recipe
+    labels: LabelSet
+    decision: Decision
+    facts: Mapping[str, Any]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Attribution methods that it can give, best first."""
+        ...
+
+    def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
+        """Return raw scores of each row, in order."""
+        ...
+
+    def predict(
+        self, rows: Sequence[Row], *, progress: Progress | None = None
+    ) -> list[Prediction]:
+        """Return a prediction for each row, in order."""
+        ...
+
+    def token_scores(
+        self,
+        documents: Sequence[Document],
+        *,
+        method: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> list[TokenScores]:
+        """Return scores of each document's tokens."""
+        ...
+
+    def pooled(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """Return the vectors that the head reads, (N, H)."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write weights and what is needed to use them."""
+        ...
+
+
+def unreadable(row: Unreadable) -> Scored:
+    """Return the outcome of a row that could not be read."""
+    return Scored("failed", Coverage(0, 0, 0), None, row.reason)
+
+
+def decide(
+    rows: Sequence[Row], scored: Sequence[Scored], labels: LabelSet, decision: Decision
+) -> list[Prediction]:
+    """Turn raw scores into predictions: the one decision step of every model."""
+    known = [i for i, s in enumerate(scored) if s.logits is not None]
+    chosen: dict[int, tuple[tuple[str, ...], Mapping[str, float]]] = {}
+    if known:
+        logits = np.stack([s.logits for s in scored if s.logits is not None])
+        probabilities = decision.probabilities(logits)
+        decoded = decision.decode(probabilities, labels)
+        for i, ids, row in zip(known, decoded, probabilities, strict=True):
+            chosen[i] = ids, MappingProxyType(dict(zip(labels.ids, row.tolist(), strict=True)))
+    predictions = []
+    for i, (row, score) in enumerate(zip(rows, scored, strict=True)):
+        ids, scores = chosen.get(i, ((), MappingProxyType({})))
+        predictions.append(
+            Prediction(
+                id=row.id,
+                status=score.status,  # type: ignore[arg-type]
+                labels=ids,
+                scores=scores,
+                abstained=i in chosen and not ids,
+                read=score.read,
+                reason=score.reason,
+            )
+        )
+    return predictions
+
+
+def require_method(method: str | None, methods: Sequence[str], name: str) -> str:
+    """Return the method to use: the one asked for, else the model's best.
+
+    Raises:
+        ModelError: If the model has no such method, or none at all.
+    """
+    if not methods:
+        raise ModelError(f'a "{name}" model reads no words, so it has no evidence to show')
+    if method is None:
+        return methods[0]
+    if method not in methods:
+        raise ModelError(
+            f'no evidence method "{method}" for a "{name}" model', allowed=", ".join(methods)
+        )
+    return method

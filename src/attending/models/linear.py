@@ -1,0 +1,273 @@
+"""Linear models on word counts, and the constant one: the baselines of every table.
+
+scikit-learn fits them; what is kept are plain arrays, so nothing is pickled.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+from attending import registry
+from attending.errors import ModelError, TrainingError
+from attending.models.base import (
+    Progress,
+    Scored,
+    TokenScores,
+    decide,
+    require_method,
+    unreadable,
+)
+from attending.parts.decoders import Decision
+from attending.recipe import Recipe
+from attending.records import (
+    Coverage,
+    Document,
+    LabelSet,
+    Prediction,
+    Row,
+    Unreadable,
+    is_blank,
+)
+from attending.specs import FrequencyEstimator, LogisticEstimator, SvmEstimator, TfidfFeatures
+
+WEIGHTS = "model.safetensors"
+VOCABULARY = "vocabulary.json"
+Floats = NDArray[np.float64]
+
+
+def build_tfidf(spec: TfidfFeatures, **_: object) -> TfidfVectorizer:
+    """Build an unfitted TF-IDF vectoriser."""
+    return TfidfVectorizer(
+        lowercase=spec.lowercase,
+        stop_words=None if spec.stop_words == "none" else spec.stop_words,
+        max_features=spec.max_features,
+        ngram_range=(1, spec.ngrams),
+        min_df=spec.min_documents,
+        sublinear_tf=spec.sublinear,
+        dtype=np.float64,
+    )
+
+
+def build_svm(spec: SvmEstimator, *, seed: int, **_: object) -> SGDClassifier:
+    """Build an unfitted linear SVM (hinge loss, SGD)."""
+    return SGDClassifier(
+        loss="hinge",
+        alpha=spec.alpha,
+        max_iter=spec.max_iterations,
+        tol=spec.tolerance,
+        random_state=seed,
+    )
+
+
+def build_logistic(spec: LogisticEstimator, *, seed: int, **_: object) -> LogisticRegression:
+    """Build an unfitted multinomial logistic regression."""
+    return LogisticRegression(
+        C=spec.c,
+        class_weight="balanced" if spec.class_weights == "inverse" else None,
+        max_iter=spec.max_iterations,
+        random_state=seed,
+    )
+
+
+def build_frequency(spec: FrequencyEstimator, **_: object) -> None:
+    """Build nothing: label shares need no estimator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights (L, V), possibly V = 0, and intercepts (L,)."""
+
+    coefficients: Floats
+    intercepts: Floats
+
+
+class LinearModel:
+    """Scores = coefficients x TF-IDF + intercepts, one row per label."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        labels: LabelSet,
+        weights: Weights,
+        vectoriser: TfidfVectorizer | None,
+        decision: Decision | None = None,
+        facts: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.recipe, self.labels, self.facts = recipe, labels, facts
+        self.weights, self.vectoriser = weights, vectoriser
+        self.decision = decision or registry.build(recipe["decoder"])
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """``weights``, unless the model reads no words."""
+        return () if self.vectoriser is None else ("weights",)
+
+    def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
+        """Return raw scores of each row, in order. ``read`` counts words."""
+        readable = [r for r in rows if isinstance(r, Document) and not is_blank(r.text)]
+        logits = iter(self._logits([r.text for r in readable]))
+        results = []
+        for row in rows:
+            if isinstance(row, Unreadable):
+                results.append(unreadable(row))
+            elif is_blank(row.text):
+                results.append(Scored("empty_text", Coverage(0, 0, 0), None, "empty_text"))
+            else:
+                words = len(row.text.split())
+                results.append(Scored("ok", Coverage(words, words, 1), next(logits)))
+        if progress is not None:
+            progress(len(rows), len(rows))
+        return results
+
+    def _logits(self, texts: Sequence[str]) -> Floats:
+        out = np.repeat(self.weights.intercepts[None], len(texts), axis=0)
+        if self.vectoriser is not None and texts:
+            out = out + self.vectoriser.transform(texts) @ self.weights.coefficients.T
+        return np.asarray(out)
+
+    def predict(
+        self, rows: Sequence[Row], *, progress: Progress | None = None
+    ) -> list[Prediction]:
+        """Return a prediction for each row, in order."""
+        return decide(rows, self.scores(rows, progress=progress), self.labels, self.decision)
+
+    def token_scores(
+        self,
+        documents: Sequence[Document],
+        *,
+        method: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> list[TokenScores]:
+        """Return each word's share of a label's score: its weight times its TF-IDF.
+
+        A word that stands several times shares its value evenly; word pairs share theirs between
+        their words.
+        """
+        require_method(method, self.methods, self.recipe.name)
+        assert self.vectoriser is not None
+        rows = {i: self.labels.position(i) for i in (labels or self.labels.ids)}
+        vectors = self.vectoriser.transform([d.text for d in documents])
+        return [
+            self._words(document.text, vectors[i], rows) for i, document in enumerate(documents)
+        ]
+
+    def _words(self, text: str, vector: Any, rows: Mapping[str, int]) -> TokenScores:
+        vectoriser = self.vectoriser
+        assert vectoriser is not None
+        pattern = vectoriser.build_tokenizer().__self__  # the compiled word pattern
+        spans = [m.span() for m in pattern.finditer(text)]
+        words = [text[a:b].lower() if vectoriser.lowercase else text[a:b] for a, b in spans]
+        stop = vectoriser.get_stop_words() or frozenset()
+        kept = [i for i, word in enumerate(words) if word not in stop]
+        places: dict[int, list[tuple[int, ...]]] = {}
+        for size in range(1, vectoriser.ngram_range[1] + 1):
+            for start in range(len(kept) - size + 1):
+                group = tuple(kept[start : start + size])
+                column = vectoriser.vocabulary_.get(" ".join(words[i] for i in group))
+                if column is not None:
+                    places.setdefault(column, []).append(group)
+        values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
+        table = np.zeros((len(rows), len(spans)))
+        order = list(rows.values())
+        for column, groups in places.items():
+            value = values.get(column, 0.0) * self.weights.coefficients[order, column]
+            for group in groups:
+                for i in group:
+                    table[:, i] += value / (len(groups) * len(group))
+        return TokenScores(
+            tuple(spans),
+            {label: tuple(table[i].tolist()) for i, label in enumerate(rows)},
+        )
+
+    def pooled(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """Raise ``ModelError``: a linear model pools nothing."""
+        raise ModelError(f'a "{self.recipe.name}" model has no document vectors')
+
+    def save(self, folder: Path) -> None:
+        """Write arrays (safetensors) and the vocabulary (JSON)."""
+        arrays = {
+            "coefficients": np.ascontiguousarray(self.weights.coefficients),
+            "intercepts": np.ascontiguousarray(self.weights.intercepts),
+        }
+        if self.vectoriser is not None:
+            arrays["idf"] = np.ascontiguousarray(self.vectoriser.idf_)
+            words = sorted(self.vectoriser.vocabulary_, key=self.vectoriser.vocabulary_.__getitem__)
+            body = json.dumps(words, ensure_ascii=False)
+            (folder / VOCABULARY).write_text(body, encoding="utf-8")
+        save_file(arrays, folder / WEIGHTS)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        recipe: Recipe,
+        labels: LabelSet,
+        decision: Decision,
+        facts: Mapping[str, Any],
+    ) -> "LinearModel":
+        """Read what ``save`` wrote.
+
+        Raises:
+            ModelError: If a file is missing or the arrays don't fit the labels.
+        """
+        try:
+            arrays = load_file(folder / WEIGHTS)
+            vectoriser = None
+            features = recipe.get("features")
+            if features is not None:
+                words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
+                vectoriser = registry.build(features)
+                vectoriser.vocabulary = {word: i for i, word in enumerate(words)}
+                vectoriser.idf_ = arrays["idf"]
+        except (OSError, KeyError, ValueError) as error:
+            raise ModelError(f"can't be read: {error}", where=str(folder)) from error
+        if len(arrays["intercepts"]) != len(labels):
+            raise ModelError("the weights don't fit the labels", where=str(folder))
+        weights = Weights(arrays["coefficients"], arrays["intercepts"])
+        return cls(recipe, labels, weights, vectoriser, decision, facts)
+
+
+def fit_linear(
+    recipe: Recipe, documents: Sequence[Document], labels: LabelSet, seed: int
+) -> LinearModel:
+    """Fit a linear recipe on labelled training documents, and on nothing else.
+
+    Raises:
+        TrainingError: If no training text has a word, or the estimator can't be fitted.
+    """
+    targets = np.array([labels.position(d.labels[0]) for d in documents if d.labels])
+    counts = np.bincount(targets, minlength=len(labels)).astype(np.float64)
+    features, estimator = recipe.get("features"), registry.build(recipe["estimator"], seed=seed)
+    if estimator is None or features is None:
+        shares = np.log((counts + 1e-9) / (counts.sum() + 1e-9 * len(labels)))
+        return LinearModel(recipe, labels, Weights(np.zeros((len(labels), 0)), shares), None)
+    vectoriser = registry.build(features)
+    try:
+        matrix = vectoriser.fit_transform([d.text for d in documents if d.labels])
+        estimator.fit(matrix, targets)
+    except ValueError as error:
+        raise TrainingError(f"{recipe.name} can't be fitted: {error}") from error
+    return LinearModel(recipe, labels, _spread(estimator, len(labels)), vectoriser)
+
+
+def _spread(estimator: Any, count: int) -> Weights:
+    """Lay an estimator's rows out over all labels; one without training rows is never chosen."""
+    coefficients, intercepts = estimator.coef_, estimator.intercept_
+    if len(estimator.classes_) == 2:
+        # Halved, so that the softmax over two rows gives the binary model's own probability.
+        coefficients = np.concatenate([-coefficients, coefficients]) / 2
+        intercepts = np.concatenate([-intercepts, intercepts]) / 2
+    weights = np.zeros((count, coefficients.shape[1]))
+    weights[estimator.classes_] = coefficients
+    biases = np.full(count, float(np.min(intercepts)) - 30.0)
+    biases[estimator.classes_] = intercepts
+    return Weights(weights, biases)

@@ -1,0 +1,1 @@
+"""The parts that recipes name: encoders, label states, label attention, heads, losses, decoders."""

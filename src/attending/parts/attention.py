@@ -1,0 +1,116 @@
+"""Self-attention of the library's encoders, with one row of it open to labels.
+
+An attention function is registered with transformers under ``attending``. It runs the fused
+scaled-dot-product attention for all rows; only if a call asks for it, the [CLS] row is computed
+once more, with label queries beside its own. Without labels the fused result is returned as it
+is, so nothing off equals the plain encoder bit for bit.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+
+from attending.parts.masking import mask_value, masked_softmax
+from attending.tensors import AttentionTrace
+
+IMPLEMENTATION = "attending"
+
+
+@dataclass(slots=True)
+class AttentionCall:
+    """What one forward pass asks of every attention layer.
+
+    mask: (W, T) bool, true on real tokens.
+    label_rows: (L, H) label vectors, the same for every layer, or ``None``.
+    inserted: number of label tokens that stand right after [CLS] in the sequence; their own
+        rows of the layer take the place of ``label_rows``.
+    layers: which layers see labels; ``None`` means all.
+    trace: where to record the [CLS] row, or ``None``.
+    layer: how many layers have run, counted during the pass.
+    """
+
+    mask: Tensor
+    label_rows: Tensor | None = None
+    inserted: int = 0
+    layers: frozenset[int] | None = None
+    trace: AttentionTrace | None = None
+    layer: int = 0
+
+    def next_layer(self) -> tuple[int, bool]:
+        """Return this layer's number and whether it sees labels, and count it."""
+        number = self.layer
+        self.layer += 1
+        sees = self.layers is None or number in self.layers
+        return number, sees and (self.label_rows is not None or self.inserted > 0)
+
+
+def label_queries(module: nn.Module, label_rows: Tensor, heads: int) -> Tensor:
+    """Project label vectors (L, H) with a layer's own query map; returns (heads, L, d)."""
+    project = module.query if hasattr(module, "query") else module.q_lin
+    queries: Tensor = project(label_rows)
+    return queries.view(len(label_rows), heads, -1).transpose(0, 1)
+
+
+def cls_scores(
+    queries: Tensor, key: Tensor, mask: Tensor, scaling: float
+) -> tuple[Tensor, Tensor]:
+    """Score [CLS] and labels against all keys and merge them into one row.
+
+    queries (W, heads, 1+L, d), the first is [CLS]'s; key (W, heads, T, d); mask (W, T) bool.
+    Returns the merged row (W, heads, T) and all scores (W, heads, 1+L, T). Both are scaled once
+    and masked before the maximum; column 0, [CLS] itself, keeps its own score.
+    Source: Si et al. 2020, equations 7-10. Deviation: equation 8 divides the label scores by
+    sqrt(d) and equation 10 divides again; here all scores are divided once, the only reading
+    under which the maximum compares like with like.
+    """
+    scores = torch.matmul(queries, key.transpose(-1, -2)) * scaling
+    scores = scores.masked_fill(~mask[:, None, None], mask_value(scores.dtype))
+    merged = torch.cat([scores[:, :, 0, :1], scores[..., 1:].amax(dim=2)], dim=-1)
+    return merged, scores
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    call: AttentionCall | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """Attention of one layer, as transformers calls it.
+
+    query, key, value (W, heads, T, d). Returns context (W, T, heads, d).
+    """
+    context, _ = sdpa_attention_forward(
+        module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
+    )
+    if call is None:
+        return context, None
+    _, sees_labels = call.next_layer()
+    if not sees_labels and call.trace is None:
+        return context, None
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    queries = query[:, :, : 1 + (call.inserted if sees_labels else 0)]
+    if sees_labels and call.label_rows is not None:
+        rows = label_queries(module, call.label_rows, query.shape[1])
+        queries = torch.cat([queries, rows.to(query.dtype).expand(len(query), -1, -1, -1)], dim=2)
+    merged, scores = cls_scores(queries, key, call.mask, scale)
+    weights = masked_softmax(merged, call.mask[:, None])
+    if call.trace is not None:
+        call.trace.cls.append(weights)
+        call.trace.labels.append(masked_softmax(scores[:, :, 1:], call.mask[:, None, None]))
+    dropped = nn.functional.dropout(weights, p=dropout, training=module.training)
+    row = torch.matmul(dropped.unsqueeze(2), value).transpose(1, 2)
+    return torch.cat([row.to(context.dtype), context[:, 1:]], dim=1), None
+
+
+AttentionInterface.register(IMPLEMENTATION, attend)
+ALL_MASK_ATTENTION_FUNCTIONS.register(IMPLEMENTATION, sdpa_mask)

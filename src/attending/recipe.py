@@ -1,0 +1,288 @@
+"""Recipes: a system is a short TOML file that names one part per slot.
+
+The comment block at the top of a recipe tells the system's story and is kept when the recipe is
+written. ``[bundled]`` holds the settings that replace the published ones when no encoder is named
+and the bundled one is used.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import ValidationError
+
+from attending import registry
+from attending.errors import RecipeError, nearest
+from attending.specs import Spec
+
+Family = Literal["neural", "linear"]
+_SLOTS: dict[Family, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "neural": (
+        ("encoder", "label_attention", "head", "loss", "decoder", "training"),
+        ("label_states", "sampler", "windows"),
+    ),
+    "linear": (("estimator", "decoder"), ("features", "training")),
+}
+_DEFAULTS = {"sampler": "bucketed", "windows": "tokens"}
+_TEXT_KEYS = ("name", "summary", "source")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A system: its name, its story and one spec per slot.
+
+    ``bundled`` maps dotted keys to the values used with the bundled encoder.
+    """
+
+    name: str
+    slots: Mapping[str, Spec]
+    summary: str = ""
+    source: str = ""
+    header: str = ""
+    bundled: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __getitem__(self, slot: str) -> Any:
+        """Return the spec of a slot.
+
+        Raises:
+            RecipeError: If the recipe leaves the slot empty.
+        """
+        if slot not in self.slots:
+            raise RecipeError(f'recipe "{self.name}" has no "{slot}"')
+        return self.slots[slot]
+
+    def get(self, slot: str) -> Any | None:
+        """Return the spec of a slot, or ``None``."""
+        return self.slots.get(slot)
+
+    @property
+    def family(self) -> Family:
+        """``neural`` if the recipe names an encoder, else ``linear``."""
+        return "neural" if "encoder" in self.slots else "linear"
+
+    @classmethod
+    def load(cls, source: "str | Path | Recipe") -> "Recipe":
+        """Load a shipped recipe by name, or a recipe file by path.
+
+        Raises:
+            RecipeError: If there is no such recipe, or with all faults of the file at once.
+        """
+        if isinstance(source, Recipe):
+            return source
+        path = Path(source)
+        if path.suffix == ".toml" or path.is_file():
+            if not path.is_file():
+                raise RecipeError("no such recipe file", where=str(source))
+            return cls.loads(path.read_text(encoding="utf-8"), where=str(source))
+        names = shipped()
+        if str(source) not in names:
+            raise RecipeError(
+                f'no recipe "{source}"',
+                allowed=", ".join(names),
+                step=nearest(str(source), names).strip() or "Or give the path of a .toml file.",
+            )
+        file = resources.files("attending.recipes").joinpath(f"{source}.toml")
+        return cls.loads(file.read_text(encoding="utf-8"), where=f"{source}.toml")
+
+    @classmethod
+    def loads(cls, text: str, where: str = "recipe") -> "Recipe":
+        """Read a recipe from TOML.
+
+        Raises:
+            RecipeError: With all faults of the text at once.
+        """
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise RecipeError(f"is not valid TOML: {error}", where=where) from None
+        header = []
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                break
+            header.append(line)
+        return cls._from_table(table, "\n".join(header), where)
+
+    @classmethod
+    def _from_table(cls, table: Mapping[str, Any], header: str, where: str) -> "Recipe":
+        faults: list[str] = []
+        known = (*_TEXT_KEYS, "bundled", *registry.slots())
+        for key in table:
+            if key not in known:
+                faults.append(f'unknown slot "{key}".{nearest(key, known)}')
+        slots: dict[str, Spec] = {}
+        for slot in registry.slots():
+            if slot in table:
+                spec = _read_spec(slot, table[slot], faults)
+                if spec is not None:
+                    slots[slot] = spec
+        bundled = _flatten(table.get("bundled", {}))
+        if not isinstance(table.get("name"), str):
+            faults.append('"name" is missing')
+        if not faults:
+            _complete(slots, faults)
+        if not faults and bundled:
+            _check_keys(slots, bundled, faults)
+        _refuse(faults, where)
+        return cls(
+            name=table["name"],
+            slots=MappingProxyType(slots),
+            summary=table.get("summary", ""),
+            source=table.get("source", ""),
+            header=header,
+            bundled=MappingProxyType(bundled),
+        )
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the recipe as nested plain values, every setting spelled out."""
+        table: dict[str, Any] = {"name": self.name}
+        table |= {k: v for k in ("summary", "source") if (v := getattr(self, k))}
+        for slot, spec in self.slots.items():
+            table[slot] = spec.model_dump(mode="json", exclude_none=True)
+        if self.bundled:
+            table["bundled"] = _nest(self.bundled)
+        return table
+
+    def to_toml(self) -> str:
+        """Write the recipe as TOML that ``loads`` reads back to an equal recipe."""
+        body = tomli_w.dumps(self.to_table())
+        return f"{self.header}\n{body}" if self.header else body
+
+    def override(self, settings: Mapping[str, Any]) -> "Recipe":
+        """Return the recipe with dotted keys replaced, as ``{"encoder.layers": 6}``.
+
+        Setting ``slot.kind`` starts that slot anew with the kind's defaults.
+
+        Raises:
+            RecipeError: With all faults at once; a wrong key gets the nearest one.
+        """
+        if not settings:
+            return self
+        table = self.to_table()
+        faults: list[str] = []
+        for key, value in sorted(settings.items(), key=lambda kv: not kv[0].endswith(".kind")):
+            slot, _, name = key.partition(".")
+            if slot not in registry.slots() or not name:
+                faults.append(f'"{key}": no slot "{slot}".{nearest(slot, registry.slots())}')
+            elif name == "kind":
+                table[slot] = {"kind": value}
+            else:
+                table.setdefault(slot, {})[name] = value
+        _refuse(faults, f'recipe "{self.name}"')
+        changed = Recipe._from_table(table, self.header, f'recipe "{self.name}"')
+        return replace(changed, bundled=self.bundled)
+
+    def with_encoder(self, name: str | None) -> "Recipe":
+        """Settle the encoder: ``None`` takes the bundled one and its settings.
+
+        ``"recipe"`` keeps the one that the recipe names; anything else replaces its name and
+        keeps the published settings.
+        """
+        if self.family == "linear" or name == "recipe":
+            return self
+        if name in (None, "minilm"):
+            return self.override({"encoder.name": "minilm", **self.bundled})
+        return self.override({"encoder.name": name})
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the recipes that come with the package, sorted."""
+    folder = resources.files("attending.recipes")
+    return tuple(sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml")))
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Read ``slot.key=value``; the value is TOML, or else a plain string.
+
+    Raises:
+        RecipeError: If there is no ``=``.
+    """
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise RecipeError(f'"{text}" is not a setting', allowed="slot.key=value")
+    try:
+        return key.strip(), tomllib.loads(f"v = {value}")["v"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()
+
+
+def _read_spec(slot: str, body: Any, faults: list[str]) -> Spec | None:
+    if not isinstance(body, dict):
+        faults.append(f'"{slot}" must be a table')
+        return None
+    kinds = registry.kinds(slot)
+    kind = body.get("kind", kinds[0] if len(kinds) == 1 else None)
+    if kind not in kinds:
+        say = f'"{slot}.kind" is missing' if kind is None else f'"{slot}.kind": no "{kind}"'
+        faults.append(f"{say} (allowed: {', '.join(kinds)}).{nearest(str(kind), kinds)}")
+        return None
+    spec_type = registry.part(slot, kind).spec
+    try:
+        return spec_type.model_validate(body)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            key = ".".join(str(p) for p in fault["loc"])
+            if fault["type"] == "extra_forbidden":
+                hint = nearest(key, spec_type.model_fields)
+                faults.append(f'"{slot}.{key}": unknown setting of {slot} "{kind}".{hint}')
+            else:
+                faults.append(f'"{slot}.{key}": {fault["msg"]}, found {fault["input"]!r}')
+        return None
+
+
+def _complete(slots: dict[str, Spec], faults: list[str]) -> None:
+    family: Family = "neural" if "encoder" in slots else "linear"
+    required, optional = _SLOTS[family]
+    for slot in required:
+        if slot not in slots:
+            faults.append(f'"{slot}" is missing')
+    for slot in slots:
+        if slot not in required + optional:
+            faults.append(f'"{slot}" does not belong in a {family} recipe')
+    if family == "neural":
+        for slot, kind in _DEFAULTS.items():
+            slots.setdefault(slot, registry.part(slot, kind).spec(kind=kind))
+    attention = slots.get("label_attention")
+    if attention is not None and attention.kind == "lesa" and "label_states" not in slots:
+        faults.append('"label_attention" lesa needs "label_states"')
+
+
+def _check_keys(slots: Mapping[str, Spec], settings: Mapping[str, Any], faults: list[str]) -> None:
+    for key in settings:
+        slot, _, name = key.partition(".")
+        fields = type(slots[slot]).model_fields if slot in slots else {}
+        if name not in fields:
+            faults.append(f'"bundled.{key}": unknown setting.{nearest(name, fields)}')
+
+
+def _refuse(faults: list[str], where: str) -> None:
+    if len(faults) == 1:
+        raise RecipeError(faults[0], where=where)
+    if faults:
+        listed = "; ".join(f"({i}) {fault}" for i, fault in enumerate(faults, 1))
+        raise RecipeError(f"{len(faults)} faults: {listed}", where=where)
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in flat.items():
+        slot, _, name = key.partition(".")
+        table.setdefault(slot, {})[name] = value
+    return table

@@ -1,0 +1,1 @@
+"""The shipped recipes: one TOML file a system."""

@@ -1,0 +1,259 @@
+"""What goes through the tool: documents, labels, predictions, evidence. No torch here.
+
+Offsets count Unicode code points in a document's own, unaltered text and are half-open:
+``text[start:end]`` is the surface.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+from attending.errors import LabelError, nearest
+
+Status = Literal["ok", "empty_text", "too_long", "failed"]
+"""How a document was handled. Only ``ok`` carries labels and scores."""
+
+_INVISIBLE = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0\ufeff") | {
+    chr(c)
+    for block in (range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2060, 0x2070))
+    for c in block
+}
+
+
+def is_blank(text: str) -> bool:
+    """Say whether a text shows nothing: white space, control and zero-width characters only."""
+    return all(c.isspace() or c in _INVISIBLE or not c.isprintable() for c in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a document came from: file name and line (the first line is 1)."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a document's text, ``start`` inclusive, ``end`` exclusive, in code points."""
+
+    start: int
+    end: int
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text with what is known about it.
+
+    ``labels`` is a tuple of label ids; ``()`` means labelled with none, ``None`` unlabelled.
+    ``text`` is never altered. ``group`` names who or what several documents share (a patient, a
+    writer); ``when`` is its date; ``attributes`` hold every other column.
+    """
+
+    id: str
+    text: str
+    labels: tuple[str, ...] | None = None
+    spans: tuple[Span, ...] = ()
+    group: str | None = None
+    when: datetime | None = None
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    source: Source | None = None
+
+    @property
+    def label(self) -> str | None:
+        """The only label of a single-label document, else ``None``."""
+        return self.labels[0] if self.labels and len(self.labels) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A row that could not become a document: kept, counted and answered, never dropped.
+
+    ``id`` is the row's id where that could be read, else ``row-N``. ``reason`` holds no text.
+    """
+
+    id: str
+    reason: str
+    source: Source | None = None
+
+
+Row = Document | Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label and what it means."""
+
+    id: str
+    name: str = ""
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+    parent: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelSet(Sequence[Label]):
+    """An ordered set of labels. Results are keyed by label id; positions are private.
+
+    Args:
+        labels: The labels in order; ids must be distinct.
+        name: What the labels say about a document (``urgency``).
+        ordered: Whether the order means something (from least to most).
+
+    Raises:
+        LabelError: If two labels share an id, an id is blank, or a parent is not in the set.
+    """
+
+    labels: tuple[Label, ...]
+    name: str = "label"
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for label in self.labels:
+            if not label.id.strip():
+                raise LabelError("a label has a blank id", where=f'label set "{self.name}"')
+            if label.id in seen:
+                raise LabelError(
+                    f'the label id "{label.id}" occurs twice', where=f'label set "{self.name}"'
+                )
+            seen.add(label.id)
+
+    @classmethod
+    def from_ids(cls, ids: Sequence[str], name: str = "label") -> "LabelSet":
+        """Make a label set from bare ids, in the order given."""
+        return cls(tuple(Label(id=i, name=i) for i in ids), name=name)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The label ids in order."""
+        return tuple(label.id for label in self.labels)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {id_: i for i, id_ in enumerate(self.ids)}
+
+    def position(self, label_id: str) -> int:
+        """Return the private position of a label.
+
+        Raises:
+            LabelError: If the label is not in the set; names the nearest one.
+        """
+        try:
+            return self._positions[label_id]
+        except KeyError:
+            raise LabelError(
+                f'label "{label_id}" is not in the label set ({len(self)} labels)',
+                step=nearest(label_id, self.ids).strip() or "Add it to the label file.",
+            ) from None
+
+    def __contains__(self, item: object) -> bool:
+        return (item.id if isinstance(item, Label) else item) in self._positions
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self.labels[self.position(key)]
+        return self.labels[key]
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over ids, order and meaning: what a saved model is checked against."""
+        rows = [
+            [x.id, x.name, x.description, list(x.keywords), list(x.synonyms), x.parent]
+            for x in self.labels
+        ]
+        body = json.dumps([self.name, self.ordered, rows], ensure_ascii=False)
+        return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Words of a document that spoke for a label, as one whole-word span with a score.
+
+    ``label`` is ``None`` for evidence that no single label owns (what [CLS] attended to).
+    """
+
+    start: int
+    end: int
+    score: float
+    label: str | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a document was read: ``tokens`` of ``of`` tokens, in ``windows`` windows."""
+
+    tokens: int
+    of: int
+    windows: int
+
+    @property
+    def truncated(self) -> bool:
+        """Whether some of the text was not read."""
+        return self.tokens < self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model says of one document.
+
+    ``scores`` maps every label id to its probability; empty unless ``status`` is ``ok``. A
+    document that can't be read has no label, so it never gets the lowest urgency by accident.
+    ``reason`` says why where ``status`` is not ``ok``.
+    """
+
+    id: str
+    status: Status
+    labels: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    abstained: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    read: Coverage = Coverage(0, 0, 0)
+    reason: str | None = None
+
+    def with_evidence(self, evidence: Sequence[Evidence]) -> "Prediction":
+        """Return the same prediction with evidence attached, in text order."""
+        ordered = sorted(evidence, key=lambda e: (e.start, e.end, e.label or ""))
+        return replace(self, evidence=tuple(ordered))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the prediction in its on-disk form (one JSON line)."""
+        row: dict[str, Any] = {
+            "id": self.id,
+            "status": self.status,
+            "labels": list(self.labels),
+            "scores": dict(self.scores),
+            "abstained": self.abstained,
+            "evidence": [
+                {"label": e.label, "start": e.start, "end": e.end, "score": e.score}
+                for e in self.evidence
+            ],
+            "read": {
+                "tokens": self.read.tokens,
+                "of": self.read.of,
+                "windows": self.read.windows,
+            },
+        }
+        if self.reason:
+            row["reason"] = self.reason
+        return row

@@ -1,0 +1,118 @@
+"""Which part a slot and a kind name, and what builds it.
+
+The built-in parts are listed here; a third party adds its own through the entry-point group
+``attending.parts``, whose entries load to a ``Part``:
+
+    [project.entry-points."attending.parts"]
+    my-loss = "my_package.losses:PART"
+
+Builders of built-in parts are named by string, so that this module needs no torch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from attending import specs
+from attending.errors import RecipeError, nearest
+from attending.specs import Spec
+
+ENTRY_POINT_GROUP = "attending.parts"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A spec type and its builder: a callable ``build(spec, **context)`` or ``module:name``."""
+
+    spec: type[Spec]
+    builder: str | Callable[..., Any]
+
+    @property
+    def slot(self) -> str:
+        """The slot of a recipe that the part fills."""
+        return self.spec.slot
+
+    @property
+    def kind(self) -> str:
+        """The name that a recipe uses for the part."""
+        return str(self.spec.model_fields["kind"].default)
+
+
+_BUILT_IN = (
+    Part(specs.PretrainedEncoder, "attending.parts.encoders:build_pretrained"),
+    Part(specs.LearnedLabelStates, "attending.parts.label_states:build_learned"),
+    Part(specs.ClsPooling, "attending.parts.pooling:build_cls"),
+    Part(specs.MeanPooling, "attending.parts.pooling:build_mean"),
+    Part(specs.LesaAttention, "attending.parts.lesa:build_lesa"),
+    Part(specs.LinearHead, "attending.parts.heads:build_linear"),
+    Part(specs.CrossEntropy, "attending.parts.losses:build_cross_entropy"),
+    Part(specs.ShuffledSampler, "attending.data.samplers:build_shuffled"),
+    Part(specs.BucketedSampler, "attending.data.samplers:build_bucketed"),
+    Part(specs.BalancedSampler, "attending.data.samplers:build_balanced"),
+    Part(specs.ArgmaxDecoder, "attending.parts.decoders:build_argmax"),
+    Part(specs.Windows, "attending.data.windows:Windower"),
+    Part(specs.Training, "attending.training.trainer:build_trainer"),
+    Part(specs.TfidfFeatures, "attending.models.linear:build_tfidf"),
+    Part(specs.SvmEstimator, "attending.models.linear:build_svm"),
+    Part(specs.LogisticEstimator, "attending.models.linear:build_logistic"),
+    Part(specs.FrequencyEstimator, "attending.models.linear:build_frequency"),
+)
+
+
+@cache
+def parts() -> dict[str, dict[str, Part]]:
+    """Return all parts by slot and kind: the built-in ones, then those of entry points.
+
+    Raises:
+        RecipeError: If an entry point is no ``Part`` or takes a name that is in use.
+    """
+    table: dict[str, dict[str, Part]] = {}
+    for part in _BUILT_IN:
+        table.setdefault(part.slot, {})[part.kind] = part
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        part = entry.load()
+        where = f"entry point {entry.name} ({entry.value})"
+        if not isinstance(part, Part):
+            raise RecipeError("is not an attending.registry.Part", where=where)
+        if part.kind in table.setdefault(part.slot, {}):
+            raise RecipeError(f'"{part.slot}.{part.kind}" is taken', where=where)
+        table[part.slot][part.kind] = part
+    return table
+
+
+def slots() -> tuple[str, ...]:
+    """Return the names of all slots."""
+    return tuple(parts())
+
+
+def kinds(slot: str) -> tuple[str, ...]:
+    """Return the kinds that fill a slot."""
+    return tuple(parts()[slot])
+
+
+def part(slot: str, kind: str) -> Part:
+    """Return the part of a slot and kind.
+
+    Raises:
+        RecipeError: If there is none; names the nearest kind.
+    """
+    known = parts().get(slot, {})
+    if kind not in known:
+        raise RecipeError(
+            f'no part "{kind}" for the slot "{slot}"',
+            allowed=", ".join(known) or "nothing",
+            step=nearest(kind, known).strip(),
+        )
+    return known[kind]
+
+
+def build(spec: Spec, **context: Any) -> Any:
+    """Build what a spec describes; ``context`` goes to the builder as keywords."""
+    builder = part(spec.slot, spec.kind).builder
+    if isinstance(builder, str):
+        module, name = builder.split(":")
+        builder = getattr(import_module(module), name)
+    return builder(spec, **context)

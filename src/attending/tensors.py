@@ -1,0 +1,104 @@
+"""Typed bundles of tensors with checked shapes.
+
+Letters: B documents in a batch, W windows (W >= B), T tokens, L labels, H width.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from attending.errors import ShapeError
+
+
+def _require(ok: bool, what: str, found: str, allowed: str) -> None:
+    if not ok:
+        raise ShapeError(what, found=found, allowed=allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Windows of the documents of one step.
+
+    ids (W, T) int64; mask (W, T) bool, true on real tokens; document (W,) int64, the row of each
+    window's document in the batch, non-decreasing; targets (B,) int64 for single-label tasks or
+    ``None``; weights of documents are not here: losses own them.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    document: Tensor
+    size: int
+    targets: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        _require(
+            self.ids.ndim == 2 and self.ids.shape == self.mask.shape,
+            "token ids and mask must both be (W, T)",
+            f"{tuple(self.ids.shape)} and {tuple(self.mask.shape)}",
+            "equal shapes",
+        )
+        _require(self.mask.dtype == torch.bool, "mask must be bool", str(self.mask.dtype), "bool")
+        _require(
+            self.document.shape == self.ids.shape[:1],
+            "one document index a window",
+            str(tuple(self.document.shape)),
+            f"({self.ids.shape[0]},)",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStates:
+    """Encoder output: states (W, T, H) and mask (W, T) bool."""
+
+    states: Tensor
+    mask: Tensor
+
+    def __post_init__(self) -> None:
+        _require(
+            self.states.ndim == 3 and self.states.shape[:2] == self.mask.shape,
+            "token states must be (W, T, H) with mask (W, T)",
+            f"{tuple(self.states.shape)} and {tuple(self.mask.shape)}",
+            "matching first two axes",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStates:
+    """Label vectors: states (L, H)."""
+
+    states: Tensor
+
+    def __post_init__(self) -> None:
+        _require(
+            self.states.ndim == 2, "label states must be (L, H)", str(self.states.shape), "2 axes"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """What a pooling hands to the head: context (W, H), or (W, L, H) with one row a label."""
+
+    context: Tensor
+    weights: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTrace:
+    """What the [CLS] row did, layer by layer; filled only when asked for.
+
+    cls: per layer (W, heads, T), the weights of the [CLS] row after the softmax.
+    labels: per layer (W, heads, L, T), the labels' own softmax over the columns; may be empty.
+    """
+
+    cls: list[Tensor] = field(default_factory=list)
+    labels: list[Tensor] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Outcome of a forward pass: logits (B, L) raw; loss () where targets were given."""
+
+    logits: Tensor
+    loss: Tensor | None = None
+    pooled: Tensor | None = None

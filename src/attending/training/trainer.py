@@ -1,0 +1,296 @@
+"""The one training path of neural recipes, on transformers' Trainer.
+
+From the Trainer come data parallelism, mixed precision, checkpoints and exact resume; from here
+the batches, the parameter groups, the development score and the guard against non-finite steps.
+"""
+
+import math
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from transformers import (
+    EarlyStoppingCallback,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+
+from attending.data.batches import collate
+from attending.data.samplers import BatchSampler
+from attending.data.windows import Windowed
+from attending.errors import TrainingError
+from attending.specs import Training
+from attending.tensors import Batch
+from attending.training.progress import Event, Listener
+
+MOST_SKIPPED = 10
+CHECKPOINTS = "checkpoints"
+_LOWER_IS_BETTER = ("log_loss",)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A windowed training document and the position of its label."""
+
+    document: Windowed
+    target: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a training run needs besides the network.
+
+    score: scores the network on development rows, or ``None`` without such rows.
+    """
+
+    spec: Training
+    examples: Sequence[Example]
+    sampler: BatchSampler
+    pad: int
+    folder: Path
+    seed: int
+    precision: str
+    score: Callable[[], Mapping[str, float]] | None
+    listener: Listener
+
+    @property
+    def total_steps(self) -> int:
+        """Optimiser steps of the whole run."""
+        per_epoch = math.ceil(len(self.sampler) / self.spec.accumulate)
+        return math.ceil(per_epoch * self.spec.epochs)
+
+
+class NeuralTrainer(Trainer):  # type: ignore[misc]
+    """A Trainer that batches windows, scores on development rows and skips bad steps."""
+
+    def __init__(self, network: nn.Module, plan: Plan) -> None:
+        self.plan = plan
+        self.skipped = 0
+        super().__init__(
+            model=network,
+            args=_arguments(plan),
+            train_dataset=plan.examples,
+            # Only says that there are development rows; ``evaluate`` scores them itself.
+            eval_dataset=plan.examples if plan.score is not None else None,
+            data_collator=self._collate,
+            callbacks=[_Reporter(plan), *_stopping(plan)],
+        )
+        self.remove_callback(PrinterCallback)
+
+    def _collate(self, examples: Sequence[Example]) -> dict[str, Any]:
+        batch = collate(
+            [e.document for e in examples], self.plan.pad, [e.target for e in examples]
+        )
+        return {
+            "ids": batch.ids,
+            "mask": batch.mask,
+            "document": batch.document,
+            "size": batch.size,
+            "targets": batch.targets,
+        }
+
+    def get_train_dataloader(self) -> Any:
+        """Return batches as the recipe's sampler orders them."""
+        loader = DataLoader(
+            self.plan.examples,  # type: ignore[arg-type]
+            batch_sampler=self.plan.sampler,  # type: ignore[arg-type]
+            collate_fn=self._collate,
+        )
+        return self.accelerator.prepare(loader)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """AdamW with groups: encoder and head, with and without weight decay."""
+        if self.optimizer is None:
+            groups = parameter_groups(self.model, self.plan.spec)
+            self.optimizer = torch.optim.AdamW(groups, fused=True)
+        return self.optimizer
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """Return the loss of a batch."""
+        outputs = model(Batch(**inputs))
+        return (outputs.loss, outputs) if return_outputs else outputs.loss
+
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any) -> Tensor:
+        """Run forward and backward; drop the step if loss or gradient is not finite.
+
+        Raises:
+            TrainingError: If more than ``MOST_SKIPPED`` steps had to be dropped.
+        """
+        loss: Tensor = super().training_step(model, inputs, *args)
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if bool(torch.isfinite(loss)) and bool(torch.isfinite(norm)):
+            return loss
+        model.zero_grad()
+        self.skipped += 1
+        if self.skipped > MOST_SKIPPED:
+            raise TrainingError(
+                f"{self.skipped} steps had a loss or gradient that is not finite",
+                step="Lower training.learning_rate, or set training.precision=float32.",
+            )
+        return torch.zeros_like(loss)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Score the development rows and tell the Trainer.
+
+        Raises:
+            TrainingError: If a weight is not finite, so that no such checkpoint is ever best.
+        """
+        assert self.plan.score is not None
+        if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
+            raise TrainingError("a weight is not finite", step="Lower training.learning_rate.")
+        metrics = {f"eval_{k}": v for k, v in self.plan.score().items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics
+        )
+        return metrics
+
+
+def build_trainer(spec: Training, *, network: nn.Module, plan: Plan, **_: object) -> NeuralTrainer:
+    """Build the trainer of a recipe."""
+    return NeuralTrainer(network, plan)
+
+
+def parameter_groups(network: nn.Module, spec: Training) -> list[dict[str, Any]]:
+    """Split parameters by rate and decay.
+
+    The head, the label vectors and everything else outside the encoder get
+    ``head_learning_rate`` if it is set. Biases, norms and embeddings get no decay: rows of the
+    word table that don't occur must not shrink.
+    """
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for name, parameter in network.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        encoder = name.startswith("encoder.")
+        rate = spec.learning_rate if encoder else spec.head_learning_rate or spec.learning_rate
+        plain = parameter.ndim < 2 or "embeddings." in name or "label_states" in name
+        decay = 0.0 if plain else spec.weight_decay
+        groups.setdefault((rate, decay), []).append(parameter)
+    return [
+        {"params": members, "lr": rate, "weight_decay": decay}
+        for (rate, decay), members in groups.items()
+    ]
+
+
+def _arguments(plan: Plan) -> TrainingArguments:
+    spec, scored = plan.spec, plan.score is not None
+    return TrainingArguments(
+        output_dir=str(plan.folder / CHECKPOINTS),
+        num_train_epochs=spec.epochs,
+        per_device_train_batch_size=spec.batch_size,
+        gradient_accumulation_steps=spec.accumulate,
+        learning_rate=spec.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=round(spec.warmup * plan.total_steps),
+        max_grad_norm=spec.clip,
+        bf16=plan.precision == "bfloat16",
+        use_cpu=not torch.cuda.is_available(),
+        seed=plan.seed,
+        data_seed=plan.seed,
+        eval_strategy="epoch" if scored else "no",
+        save_strategy="epoch",
+        save_total_limit=1,
+        load_best_model_at_end=scored,
+        metric_for_best_model=spec.select if scored else None,
+        greater_is_better=spec.select not in _LOWER_IS_BETTER if scored else None,
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+        dataloader_num_workers=0,
+    )
+
+
+def _stopping(plan: Plan) -> list[TrainerCallback]:
+    if plan.spec.patience is None or plan.score is None:
+        return []
+    return [EarlyStoppingCallback(early_stopping_patience=plan.spec.patience)]
+
+
+class _Reporter(TrainerCallback):  # type: ignore[misc]
+    """Tells the listener of steps and epochs, with time left from the steps of this run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.started = 0.0
+        self.first = 0
+
+    def _event(self, kind: Any, state: Any, metrics: dict[str, float] | None = None) -> None:
+        seconds = time.monotonic() - self.started
+        done = state.global_step - self.first
+        left = None
+        if done >= 3:
+            left = seconds / done * (state.max_steps - state.global_step)
+        self.plan.listener(
+            Event(
+                kind=kind,
+                step=state.global_step,
+                total=state.max_steps,
+                epoch=round(state.epoch or 0.0, 3),
+                seconds=round(seconds, 2),
+                seconds_left=None if left is None else round(left, 1),
+                metrics=metrics,
+            )
+        )
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.started, self.first = time.monotonic(), state.global_step
+        self._event("start", state)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._event("step", state)
+
+    def on_evaluate(
+        self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any
+    ) -> None:
+        self._event("epoch", state, {k.removeprefix("eval_"): v for k, v in metrics.items()})
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._event("end", state)
+
+
+class Interruption(TrainerCallback):  # type: ignore[misc]
+    """Turns the first Ctrl-C into a checkpoint and a clean stop; a second one stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> "Interruption":
+        try:
+            self._before = signal.signal(signal.SIGINT, self._ask)
+        except ValueError:  # not in the main thread: no handler can be set
+            self._before = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        signal.signal(signal.SIGINT, self._before)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        if self.asked:
+            control.should_save = True
+            control.should_training_stop = True
+        return control

@@ -1,0 +1,203 @@
+"""What all tests share: no network, no home folder, small random encoders, trouble cases.
+
+Sockets are blocked by the options of pytest-socket in pyproject.toml. The environment is set when
+this file is read, before any test imports torch or transformers.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attending
+
+HOME = Path(tempfile.mkdtemp(prefix="attending-tests-"))
+os.environ |= {
+    "HOME": str(HOME),
+    "USERPROFILE": str(HOME),
+    "XDG_CACHE_HOME": str(HOME / "cache"),
+    "XDG_CONFIG_HOME": str(HOME / "config"),
+    "XDG_DATA_HOME": str(HOME / "data"),
+    "XDG_STATE_HOME": str(HOME / "state"),
+    "HF_HOME": str(HOME / "hub"),
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "MPLCONFIGDIR": str(HOME / "matplotlib"),
+    "TOKENIZERS_PARALLELISM": "false",
+}
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+CASES = Path(__file__).parent / "cases"
+FAMILIES = ("bert", "roberta", "electra", "distilbert")
+MAX_TOKENS = 64
+WORDS = """
+    a about after again all am an and any are as at be been bad better but by can chest pain
+    chills cough could day days did dizzy dizziness do does dose feel feeling felt fever for from
+    get had hand has have he headache heart help her him his hour hours how i if in is it just
+    last left leg legs like may me medication message mg more morning my near need new next night
+    no not now of on one or out pharmacy please pills question refill results right she short
+    shortness breath since so some started still stop stopped swelling swollen syncope take taken
+    taking test thank that the them there these they this three time to today took two up urgent
+    very visit want was week weeks well what when where which who will with worse would yes
+    yesterday you your appointment allergy antibiotic arm asthma bleeding blood pressure blurry
+    cancel clinic diabetes doctor emergency faint fainted fell form heavy infection insulin
+    insurance kidney lab letter lisinopril metformin nausea numb nurse passed portal prescription
+    rash records schedule scan severe speech stomach stroke sugar surgery tablet throat tight
+    tired trouble vaccine vision vomiting walk weak weakness wound café são
+"""
+PIECES = "##s ##ed ##ing ##ness ##er ##ly ##tion ##al ##ache ##y ##n ##e"
+MARKS = ".,;:!?'\"()-/%&+0123456789°€“”’–"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def pytest_unconfigure() -> None:
+    """Remove the folder that stood in for the user's home."""
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def case() -> Callable[[str], Path]:
+    """Return a function from a trouble case's id (``D01`` or its full name) to its folder."""
+
+    def find(name: str) -> Path:
+        number = name.partition("-")[0]
+        found = [folder for folder in CASES.iterdir() if folder.name.partition("-")[0] == number]
+        assert len(found) == 1, f"{len(found)} folders in {CASES} for case {number}"
+        return found[0]
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def portal_rows() -> list[dict[str, Any]]:
+    """Return the rows of the bundled corpus as plain dicts, read without the package's readers."""
+    path = Path(attending.__file__).parent / "data" / "portal" / "portal.jsonl"
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="session")
+def make_tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that makes (once) a random two-layer encoder of a family.
+
+    The folder holds config.json, tokenizer.json and model.safetensors, as a downloaded encoder
+    does: hidden size 32, 4 heads, 64 positions, about 300 tokens, weights from a fixed seed and
+    large enough for attention to be far from uniform.
+    """
+    made: dict[str, Path] = {}
+
+    def make(family: str) -> Path:
+        assert family in FAMILIES, f"no tiny encoder of family {family}"
+        if family not in made:
+            made[family] = tmp_path_factory.mktemp(f"tiny-{family}")
+            save_tiny_encoder(family, made[family])
+        return made[family]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(make_tiny: Callable[[str], Path]) -> Path:
+    """Return the folder of a random two-layer BERT, lower-casing, for read-only use."""
+    return make_tiny("bert")
+
+
+def save_tiny_encoder(family: str, folder: Path) -> None:
+    """Write a random encoder with its tokenizer to a folder."""
+    import torch
+    import transformers
+
+    tokenizer = byte_tokenizer() if family == "roberta" else wordpiece_tokenizer()
+    tokenizer.save_pretrained(folder)
+    sizes = {
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": MAX_TOKENS + (2 if family == "roberta" else 0),
+        "pad_token_id": tokenizer.pad_token_id,
+        "initializer_range": 0.2,
+    }
+    if family == "distilbert":
+        sizes |= {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
+    else:
+        sizes |= {
+            "hidden_size": 32,
+            "num_attention_heads": 4,
+            "num_hidden_layers": 2,
+            "intermediate_size": 64,
+        }
+    if family == "electra":
+        sizes["embedding_size"] = 16
+    if family == "roberta":
+        sizes |= {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    config = transformers.AutoConfig.for_model(family, **sizes)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(2020)
+        transformers.AutoModel.from_config(config).save_pretrained(folder)
+
+
+def wordpiece_tokenizer() -> Any:
+    """Return a lower-casing WordPiece tokenizer over the fixed word list."""
+    import tokenizers
+    import transformers
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    words = [*PIECES.split(), *without_accents(WORDS).split()]
+    entries = list(dict.fromkeys([*special, *MARKS, *letters, *words]))
+    core = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({t: i for i, t in enumerate(entries)}, unk_token="[UNK]")
+    )
+    core.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    core.decoder = tokenizers.decoders.WordPiece()
+    core.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(t, entries.index(t)) for t in ("[CLS]", "[SEP]")],
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        model_max_length=MAX_TOKENS,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+def byte_tokenizer() -> Any:
+    """Return a byte-level tokenizer, as RoBERTa's, with merges learned from the word list."""
+    import tokenizers
+    import transformers
+
+    core = tokenizers.ByteLevelBPETokenizer(add_prefix_space=False)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    core.train_from_iterator([WORDS], vocab_size=320, special_tokens=special, show_progress=False)
+    start, end = (("<s>", 0), ("</s>", 2))
+    core.post_processor = tokenizers.processors.RobertaProcessing(
+        end, start, trim_offsets=True, add_prefix_space=False
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=core._tokenizer,
+        model_max_length=MAX_TOKENS,
+        bos_token="<s>",
+        cls_token="<s>",
+        eos_token="</s>",
+        sep_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
+
+
+def without_accents(text: str) -> str:
+    """Return a text as the lower-casing normalizer leaves it."""
+    letters = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))

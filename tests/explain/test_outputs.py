@@ -1,0 +1,46 @@
+import os
+import stat
+
+import pytest
+
+from attending.errors import OutputError
+from attending.explain.outputs import claim, write
+
+
+def test_a_file_is_written_whole_with_the_usual_rights(tmp_path):
+    path = tmp_path / "a.html"
+    write(path, b"content", force=False)
+    assert path.read_bytes() == b"content"
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.html", "plain"]
+
+
+def test_what_exists_is_kept_unless_asked(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with pytest.raises(OutputError, match="exists already.*--force"):
+        claim(path, force=False)
+    with pytest.raises(OutputError, match="exists"):
+        write(path, b"new", force=False)
+    assert path.read_bytes() == b"old"
+    write(path, b"new", force=True)
+    assert path.read_bytes() == b"new"
+
+
+def test_folders_are_not_files(tmp_path):
+    with pytest.raises(OutputError, match="folder"):
+        claim(tmp_path, force=True)
+    with pytest.raises(OutputError, match="does not exist"):
+        claim(tmp_path / "no" / "a", force=False)
+
+
+def test_a_disk_that_refuses_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write(tmp_path / "a", b"x", force=False)
+    assert list(tmp_path.iterdir()) == []
