@@ -111,7 +111,7 @@ def parse(words: list[str]) -> None:
 def work_folder(tmp_path, tiny_encoder, portal_rows, monkeypatch):
     """Go to a folder with the files that snippets use, the bundled encoder replaced."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("attending.parts.encoders.bundled_path", lambda: tiny_encoder)
+    monkeypatch.setattr("attending.parts.sources.bundled_path", lambda: tiny_encoder)
     by_label: dict[str, list[dict[str, str]]] = {}
     for row in portal_rows:
         by_label.setdefault(row["label"], []).append(row)

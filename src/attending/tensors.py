@@ -83,16 +83,24 @@ class Attended:
     weights: Tensor | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AttentionTrace:
     """What the [CLS] row did, layer by layer; filled only when asked for.
 
     cls: per layer (W, heads, T), the weights of the [CLS] row after the softmax.
     labels: per layer (W, heads, L, T), the labels' own softmax over the columns; may be empty.
+    inserted: how many columns after the first are label tokens and not of the text.
     """
 
     cls: list[Tensor] = field(default_factory=list)
     labels: list[Tensor] = field(default_factory=list)
+    inserted: int = 0
+
+    def of_text(self, columns: Tensor) -> Tensor:
+        """Leave the inserted labels' columns out of (..., T)."""
+        if not self.inserted:
+            return columns
+        return torch.cat([columns[..., :1], columns[..., 1 + self.inserted :]], dim=-1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attending.errors import DataError, LabelError, ModelError
@@ -14,6 +15,7 @@ from attending.explain.evidence import (
     explained_labels,
     explained_words,
     leading_words,
+    shading,
     word_evidence,
 )
 from attending.explain.words import is_stop_word, word_spans
@@ -35,7 +37,7 @@ def test_every_word_has_its_own_score_and_place(case):
     folder = case("D17")
     values = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["values"]
     text = (folder / "text.txt").read_text(encoding="utf-8").removesuffix("\n")
-    offsets = tuple(word_spans(text)) + ((len(text), len(text)),)
+    offsets = (*word_spans(text), (len(text), len(text)))
     scores = TokenScores(offsets, {None: (0.3, 0.0, 0.2, 0.1, 0.5, 0.4, 9.0)})
     found = word_evidence(Document("x", text), scores, None, "attention")
     assert len(found) == values["n_words"]
@@ -48,7 +50,7 @@ def test_every_word_has_its_own_score_and_place(case):
 
 def test_a_label_without_scores_is_an_error():
     scores = TokenScores(((0, 2),), {"urgent": (1.0,)})
-    with pytest.raises(LabelError, match='document x.*Did you mean "urgent"'):
+    with pytest.raises(LabelError, match=r'document x.*Did you mean "urgent"'):
         word_evidence(Document("x", "no"), scores, "urgnt", "m")
 
 
@@ -68,7 +70,7 @@ def test_strong_words_join_across_commas_and_stop_words():
     assert spans[0].score == 12
 
 
-@pytest.mark.parametrize("between", [". ", "!\n", "? ", "\n", "; ", " blue "])
+@pytest.mark.parametrize("between", [". ", "!\n", "? ", "\n", "; ", " (", "] ", " blue "])
 def test_sentences_lines_and_telling_words_are_not_bridged(between):
     text = f"chest{between}pain"
     scores = [3] + [0] * (len(word_spans(text)) - 2) + [3]
@@ -112,6 +114,7 @@ def test_words_against_the_label_and_weak_words_are_no_evidence():
     assert quotes(text, spans) == ["fever"]
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from(["fever", "the", "of", "cough,", "pain.", "é\n"]), min_size=1),
     st.data(),
@@ -123,13 +126,14 @@ def test_spans_are_whole_words_few_and_small(parts, data):
     starts, ends = {w.start for w in words}, {w.end for w in words}
     assert len(spans) <= 3
     assert all(s.start in starts and s.end in ends for s in spans)
-    assert all(a.end < b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end < b.start for a, b in pairwise(spans))
     inside = [w for w in words if any(s.start <= w.start < s.end for s in spans)]
     assert len(inside) <= math.ceil(0.2 * len(words))
     assert all(w.score > 0 for w in inside)
     assert bool(spans) == any(w.score > 0 for w in words)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(["fever", "the", "of"]), min_size=1, max_size=30), st.data())
 def test_a_span_starts_and_ends_with_a_strong_word(parts, data):
     text = " ".join(parts)
@@ -140,6 +144,22 @@ def test_a_span_starts_and_ends_with_a_strong_word(parts, data):
         assert inside[0].score >= strong and inside[-1].score >= strong
         weak = [w for w in inside if w.score < strong]
         assert all(is_stop_word(text[w.start : w.end]) for w in weak)
+
+
+@pytest.mark.parametrize(
+    ("scores", "strengths"),
+    [
+        ([2.0, -1.0, 0.0], [1.0, -0.5, 0.0]),
+        ([-4.0, 1.0], [-1.0, 0.25]),
+        ([1.0, 1.0, 2.0, 3.0, 1.0], [0.0, 0.0, 0.5, 1.0, 0.0]),
+        ([1.0, 0.0, 0.0, 0.5], [1.0, 0.0, 0.0, 0.5]),
+        ([1.0, 1.0], [1.0, 1.0]),
+        ([0.0, 0.0], [0.0, 0.0]),
+        ([], []),
+    ],
+)
+def test_shading_shows_what_stands_out(scores, strengths):
+    assert shading(scored("a b c d e"[: max(0, 2 * len(scores) - 1)], scores)) == strengths
 
 
 def test_only_what_was_read_is_explained(model, rows):
@@ -189,7 +209,7 @@ def test_an_abstention_is_explained_by_its_likeliest_label():
 
 def test_methods_and_labels_must_be_known(model, rows):
     predictions = model.predict(rows)
-    with pytest.raises(ModelError, match='"gradient".*weights, attention'):
+    with pytest.raises(ModelError, match=r'"gradient".*weights, attention'):
         explain(model, rows, predictions, method="gradient")
     with pytest.raises(LabelError, match="urgnt"):
         explain(model, rows, predictions, labels=["urgnt"])
@@ -199,7 +219,7 @@ def test_rows_and_predictions_must_belong_together(model, rows):
     predictions = model.predict(rows)
     with pytest.raises(DataError, match="4 and 3"):
         explain(model, rows, predictions[:3])
-    with pytest.raises(DataError, match='position 1.*"a".*"c"'):
+    with pytest.raises(DataError, match=r'position 1.*"a".*"c"'):
         explain(model, rows, predictions[::-1])
     with pytest.raises(DataError, match="4 and 4 and 1"):
         attach_spans(rows, predictions, [{}])

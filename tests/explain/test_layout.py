@@ -1,5 +1,7 @@
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attending.explain.layout import Shade, lay_out
@@ -79,17 +81,16 @@ def test_an_empty_message_is_one_empty_line():
     assert laid("").lines == laid(" \n\t\n").lines == 1
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text("ab, .\n\tאب頭é\u0301\u200b-", max_size=60), st.integers(3, 20))
 def test_nothing_overlaps_leaves_the_page_or_gets_lost(text, width):
     shades = [Shade(start, end, 0.5) for start, end in word_spans(text)]
     block = laid(text, shades, width)
     for number in range(block.lines):
         row = sorted((p for p in block.parts if p.line == number), key=lambda p: p.x)
-        assert all(a.x + a.width <= b.x + 1e-9 for a, b in zip(row, row[1:], strict=False)), (
-            "parts overlap"
-        )
+        assert all(a.x + a.width <= b.x + 1e-9 for a, b in pairwise(row)), "parts overlap"
         marks = sum(p.text.count("\u0301") for p in row)
-        assert all(0 <= p.x and p.x + p.width <= width + marks for p in row)
+        assert all(p.x >= 0 and p.x + p.width <= width + marks for p in row)
     shown = sorted("".join(part.text for part in block.parts))
     assert shown == sorted(c for c in Typewriter().printable(text) if not c.isspace())
 

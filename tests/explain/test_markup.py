@@ -1,8 +1,9 @@
 import re
+import unicodedata
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attending.explain.markup import plain, shaded, visible
@@ -19,7 +20,7 @@ class Reader(HTMLParser):
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.text, self.around, self.open, self.codes = "", [], [], []
-        self.feed(html)
+        self.feed(str(html))
         self.close()
 
     def handle_starttag(self, tag, attributes):
@@ -98,6 +99,7 @@ def test_signs_that_do_their_work_are_left_alone(text):
     assert plain(text) == text
 
 
+@settings(max_examples=60, deadline=None)
 @given(TEXTS, st.data())
 def test_the_text_comes_out_as_it_went_in(text, data):
     words = [Evidence(*w, data.draw(st.floats(-2, 2)), "x", "m") for w in word_spans(text)]
@@ -108,13 +110,9 @@ def test_the_text_comes_out_as_it_went_in(text, data):
     ]
     reader = Reader(shaded(text, words, spans, cut))
     assert reader.open == []
-    expected = re.sub("\r\n?", "\n", text)
-    shown = [c for c in expected if not re.match(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", c)]
-    kept = [c for c in shown if not re.match("[\ud800-\udfff]", c)]
-    lost = set(kept) - set(reader.text)
-    assert all(ord(c) > 0x7F for c in lost), "a plain sign was lost"
-    if not lost:
-        assert reader.text == "".join(kept)
+    lines = re.sub("\r\n?", "\n", text)
+    kept = [c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Cn")]
+    assert reader.text == "".join(kept)
 
 
 def test_line_ends_are_one_newline_each():

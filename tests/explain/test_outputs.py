@@ -20,7 +20,7 @@ def test_a_file_is_written_whole_with_the_usual_rights(tmp_path):
 def test_what_exists_is_kept_unless_asked(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
-    with pytest.raises(OutputError, match="exists already.*--force"):
+    with pytest.raises(OutputError, match=r"exists already.*--force"):
         claim(path, force=False)
     with pytest.raises(OutputError, match="exists"):
         write(path, b"new", force=False)

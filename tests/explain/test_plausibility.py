@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
@@ -60,6 +60,7 @@ def test_a_word_counts_when_a_span_touches_it():
     assert words_inside("chest pain now", [Span(2, 7)]).tolist() == [True, True, False]
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=30).filter(
         lambda rows: any(relevant for relevant, _ in rows)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
+from typing import BinaryIO
 
 from attending.data.columns import find_columns, find_named, quoted
 from attending.data.readers import cell_text, read_table, read_table_bytes
@@ -113,7 +114,7 @@ class Corpus:
 
 
 def load_corpus(
-    source: str | Path | Sequence[Path],
+    source: str | Path | Sequence[Path] | BinaryIO,
     *,
     text: str | None = None,
     label: str | None = None,
@@ -132,7 +133,8 @@ def load_corpus(
     counted. A row without a usable text stays in the corpus as ``Unreadable``.
 
     Args:
-        source: ``"portal"``, or CSV, TSV, JSON lines (each also ``.gz``) or Parquet.
+        source: ``"portal"``, or CSV, TSV, JSON lines (each also ``.gz``) or Parquet, or an open
+            binary file of JSON lines, such as ``sys.stdin.buffer``.
         text: Column of the text.
         label: Column of the label; ``""`` reads no label. A JSON list holds several labels, an
             empty cell means unlabelled.
@@ -150,6 +152,9 @@ def load_corpus(
     named = {"text": text, "label": label, "id": id, "group": group, "date": date}
     if source == BUNDLED:
         tables, name = [bundled_table()], BUNDLED
+    elif hasattr(source, "read"):
+        name = str(getattr(source, "name", "input")).strip("<>")
+        tables = [read_table_bytes(source.read(), name, "jsonl", encoding)]
     else:
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(p) for p in source]
         if not paths:

@@ -14,7 +14,7 @@ from attending.records import Document, Evidence, Prediction, Row
 WordScores = Mapping[str | None, Sequence[Evidence]]
 """One document's words with their scores, per label id; ``None`` is for no label in particular."""
 
-_SENTENCE_END = re.compile(r"[.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
+_BREAK = re.compile(r"[()\[\]{}.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
 _DOCUMENTS_AT_A_TIME = 256
 
 
@@ -79,7 +79,7 @@ def evidence_spans(
         min_score: A strong word has at least this share of the strongest word's score. Words with
             no score, or a score against the label, are never strong.
         bridge: How many stop words may lie between two strong words of one span. Punctuation is
-            bridged with them, the end of a sentence or line is not.
+            bridged with them; a bracket and the end of a sentence or line are not.
 
     A span of stop words alone says nothing to a reader and is left out where there is any other;
     the words themselves keep their scores.
@@ -103,6 +103,23 @@ def evidence_spans(
     spans = [_span(w) for w in inside if not _only_stop_words(document.text, w)]
     spans = spans or [_span(w) for w in inside]
     return [spans[i] for i in sorted(_by_strength(spans)[:max_spans])]
+
+
+def shading(words: Sequence[Evidence]) -> list[float]:
+    """Return how strongly to shade each word, from -1 (against the label) to 1.
+
+    The strongest word has 1 or -1, a score of 0 has 0. Where no score is below zero, as with
+    attention, which always lies a little on every word, a word has 0 up to the median one.
+    """
+    scores = [word.score for word in words]
+    floor = 0.0
+    if scores and min(scores) >= 0:
+        middle = sorted(scores)[(len(scores) - 1) // 2]
+        floor = middle if middle < max(scores) else 0.0
+    span = max((abs(score) for score in scores), default=0.0) - floor
+    if not span > 0:
+        return [0.0] * len(scores)
+    return [math.copysign(max(0.0, abs(score) - floor) / span, score) for score in scores]
 
 
 def explained_words(
@@ -220,7 +237,7 @@ def _bridged(text: str, words: Sequence[Evidence], left: int, right: int, bridge
     if not _only_stop_words(text, between):
         return False
     edges = zip(words[left:right], words[left + 1 : right + 1], strict=True)
-    return not any(_SENTENCE_END.search(text[a.end : b.start]) for a, b in edges)
+    return not any(_BREAK.search(text[a.end : b.start]) for a, b in edges)
 
 
 def _only_stop_words(text: str, words: Sequence[Evidence]) -> bool:

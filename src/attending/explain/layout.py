@@ -135,10 +135,9 @@ def _measured(parts: Sequence[tuple[str, float]], face: Face) -> tuple[Part, ...
     """Measure parts by what the text before them takes, so that they join without gaps."""
     cleaned = [(shown, strength) for t, strength in parts if (shown := face.printable(t))]
     ends = [face.width(prefix) for prefix in accumulate(shown for shown, _ in cleaned)]
-    starts = [0.0, *ends[:-1]]
     return tuple(
         Part(shown, strength, end - start)
-        for (shown, strength), start, end in zip(cleaned, starts, ends, strict=True)
+        for (shown, strength), (start, end) in zip(cleaned, pairwise([0.0, *ends]), strict=True)
     )
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
+from attending.explain.evidence import shading
 from attending.explain.words import word_spans
 from attending.records import Evidence
 
@@ -30,12 +31,12 @@ def shaded(
 
     Args:
         text: The message.
-        words: Its words with scores, in text order; ``p1`` to ``p9`` by score beside the largest
-            absolute one, ``n1`` to ``n9`` where the score is below zero.
+        words: Its words with scores, in text order; of class ``p1`` to ``p9`` as ``shading`` says,
+            ``n1`` to ``n9`` where the score is below zero.
         spans: Evidence, in ``mark`` elements.
-        unread_from: Where the part begins that the model did not read.
+        unread_from: Where the part begins in which no word has a score, if not all was read.
     """
-    largest = max((abs(w.score) for w in words), default=0.0)
+    strengths = shading(words)
     starts = [word.start for word in words]
     edges = {0, len(text), *(at for item in (*words, *spans) for at in (item.start, item.end))}
     edges |= {unread_from} if unread_from is not None else set()
@@ -47,9 +48,9 @@ def shaded(
         out += _change(tags, wanted)
         tags = wanted
         place = bisect_right(starts, start) - 1
-        word = words[place] if place >= 0 and start < words[place].end else None
-        inner = visible(text[start:end], word is not None)
-        out.append(_shade(inner, word.score if word else 0.0, largest))
+        inside = place >= 0 and start < words[place].end
+        inner = visible(text[start:end], inside)
+        out.append(_shade(inner, words[place].score, strengths[place]) if inside else str(inner))
     out += _change(tags, ())
     return Markup("".join(out))
 
@@ -97,8 +98,8 @@ def _change(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[str]:
     yield from (f"<{tag}>" for tag in new)
 
 
-def _shade(inner: Markup, score: float, largest: float) -> str:
-    level = int(LEVELS * abs(score) / largest) if largest > 0 else 0
+def _shade(inner: Markup, score: float, strength: float) -> str:
+    level = int(LEVELS * abs(strength) + 1e-9)
     if level == 0:
         return str(inner)
     return f'<span class="{"p" if score > 0 else "n"}{level}" title="{score:.2g}">{inner}</span>'

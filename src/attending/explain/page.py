@@ -38,9 +38,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The message shaded for one label."""
+    """The message shaded for one label: its name in the switch, its heading without one."""
 
     name: str
+    heading: str
     text: Markup
     quotes: tuple[Markup, ...]
     against: bool
@@ -192,9 +193,12 @@ def _views(
     for label, scored in by_label.items():
         spans = [e for e in prediction.evidence if e.label == label]
         quotes = tuple(visible(document.text[e.start : e.end]) for e in spans)
+        name = "all labels together" if label is None else label_name(labels, label)
+        verb = "stand out, for" if label is None else "speak for"
         views.append(
             View(
-                name="all labels together" if label is None else label_name(labels, label),
+                name=name,
+                heading=f"Words that {verb} {name}",
                 text=shaded(document.text, scored, spans, unread),
                 quotes=quotes,
                 against=any(word.score < 0 for word in scored),
@@ -205,5 +209,5 @@ def _views(
 
 
 def _unread_from(scored: Iterable[Sequence[Evidence]]) -> int | None:
-    """Return where the last word with a score ends: nothing after it was read."""
+    """Return where the last word with a score ends; what was not read lies after it."""
     return max((w.end for words in scored for w in words if w.score), default=None)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attending.errors import DataError
 from attending.explain.canvas import PALE_INK, Face, Page, ink_on, png, shade
-from attending.explain.evidence import WordScores, check_pairs, leading_words
+from attending.explain.evidence import WordScores, check_pairs, leading_words, shading
 from attending.explain.layout import Block, Shade, lay_out
 from attending.explain.outputs import claim, write
 from attending.explain.wording import caution, label_name, truth, verdict
@@ -29,7 +29,7 @@ _FACE_HEIGHT = 14.5
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C7A00")
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">", "p")
 _MOST_LABELS = 20
-_MOST_POINTS = 5000
+_MOST_POINTS = 3000
 _FEWEST_POINTS = 5
 _MAP_CAPTION = (
     "t-SNE keeps near neighbours near. Distances between groups, their sizes and their density "
@@ -77,9 +77,9 @@ def attention_png(
 ) -> None:
     """Draw messages with their words shaded, a panel each, as in Figure 4 of the LESA paper.
 
-    A word is as dark as its score is large beside the strongest word of its message; scores
-    against the label are not shaded. The picture holds the messages' text: handle it as patient
-    data. ``examples_per_label`` picks one document a label.
+    A word is as dark as its score is large beside the strongest word of its message (see
+    ``shading``); scores against the label are not shaded. The picture holds the messages' text:
+    handle it as patient data. ``examples_per_label`` picks one document a label.
 
     Args:
         documents: The documents to draw, a few.
@@ -134,7 +134,7 @@ def tsne_png(
 
     vectors (N, H), as ``Model.pooled`` gives them; labels_of_points: N label ids, ``None`` where
     unknown. Starts from the first two principal components; perplexity 30, or a third of the
-    other points where these are few. Of more than 5,000 points a random 5,000 are drawn. The 20
+    other points where these are few. Of more than 3,000 points a random 3,000 are drawn. The 20
     most frequent labels have a colour and a shape each, the others share a grey dot.
 
     Raises:
@@ -162,8 +162,7 @@ def tsne_png(
 
 
 def _shades(words: Sequence[Evidence]) -> list[Shade]:
-    best = max((word.score for word in words), default=0.0)
-    return [Shade(w.start, w.end, w.score / best) for w in words if best > 0 and w.score > 0]
+    return [Shade(w.start, w.end, s) for w, s in zip(words, shading(words), strict=True) if s > 0]
 
 
 def _heading(document: Document, prediction: Prediction, labels: LabelSet) -> str:
@@ -185,7 +184,7 @@ def _draw(page: Page, top: float, block: Block, face: Face) -> None:
 
 
 def _legend(page: Page, top: float, note: Block, face: Face) -> None:
-    label = "no weight"
+    label = "no weight, or no more than most words"
     x = _MARGIN + face.width(label) + 6
     page.text(_MARGIN, top + 10, label, face, PALE_INK)
     for i in range(60):
@@ -212,10 +211,11 @@ def _check_points(points: NDArray[np.float64], labels: int) -> None:
 
 def _embed(points: NDArray[np.float64], perplexity: float, seed: int) -> NDArray[np.float64]:
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     init = "pca" if points.shape[1] >= 2 and np.ptp(points, axis=0).any() else "random"
     model = TSNE(2, perplexity=perplexity, init=init, random_state=seed)
-    with warnings.catch_warnings():
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.asarray(model.fit_transform(points), dtype=np.float64)
 
@@ -225,7 +225,9 @@ def _map(
 ) -> Figure:
     counts = Counter(label for label in labels if label is not None)
     common = [label for label, _ in counts.most_common(_MOST_LABELS)]
-    figure = Figure(figsize=(7.5, 6.8), dpi=150, facecolor="white", layout="constrained")
+    wide, high = np.ptp(places, axis=0)
+    height = 1.2 + 5.6 * min(1.1, max(0.5, high / max(wide, 1e-9)))
+    figure = Figure(figsize=(7.5, height), dpi=150, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     for label in sorted(common, key=label_set.position):
         i = label_set.position(label)
@@ -240,7 +242,7 @@ def _map(
         _scatter(axes, others, name, "#8a8a8a", ".", 2)
     if len(none := places[[x is None for x in labels]]):
         _scatter(axes, none, f"no label ({len(none):,})", "#8a8a8a", "d", 1)
-    axes.set(xticks=[], yticks=[], aspect="equal", box_aspect=1)
+    axes.set(xticks=[], yticks=[], aspect="equal")
     axes.set_title(f"Documents by {label_set.name}", fontsize=11, loc="left", parse_math=False)
     legend = figure.legend(loc="outside right upper", fontsize=9, frameon=False)
     for text in legend.get_texts():

@@ -14,8 +14,8 @@ ATTENTION_CAUTION = (
 )
 WEIGHTS_CAUTION = (
     "These are the model's own weights: its score is their sum. A word counts the same whatever "
-    "stands around it, so the chest pain of \"no chest pain\" counts as chest pain. They are a help "
-    "for reading, not a reason to trust the answer. Read the whole message."
+    'stands around it, so the pain of "no chest pain" counts as pain. They are a help for reading, '
+    "not a reason to trust the answer. Read the whole message."
 )
 
 _BARE_ATTENTION = frozenset({"attention", "label-attention"})

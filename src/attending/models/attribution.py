@@ -3,7 +3,10 @@
 - ``attention-gradient``: weights of the [CLS] row times the gradient of a label's logit with
   respect to them, positive part, mean over heads, summed over layers. Source: Chefer, Gur, Wolf
   2021, equation 5, without the propagation between layers, since only [CLS] is read.
-- ``gradient``: word embedding times the gradient of a label's logit with respect to it.
+- ``state-gradient``: last state of a token times the gradient of a label's logit with respect
+  to it; for mean pooling, whose head reads every state.
+- ``gradient``: word embedding times the gradient of a label's logit with respect to it. Kept for
+  comparison: on the bundled corpus it removed no more than random words did.
 - ``attention``: weights of the [CLS] row, mean over heads and layers; belongs to no label.
 - ``label-attention``: the labels' own attention, mean over heads and layers. A label vector is
   told apart from the others by its start and its training only, since the maximum treats all
@@ -11,18 +14,18 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from attending.data.batches import by_length, collate
 from attending.data.windows import Windowed
 from attending.models.base import TokenScores
-from attending.tensors import AttentionTrace, Batch
+from attending.tensors import AttentionTrace, Batch, TokenStates
 
 if TYPE_CHECKING:
     from attending.models.neural import Network
@@ -37,14 +40,16 @@ class Method:
 
     needs_cls: bool = False
     needs_labels: bool = False
+    needs_mean: bool = False
     adds_up: bool = False
 
 
 METHODS: Mapping[str, Method] = {
     "attention-gradient": Method(needs_cls=True, adds_up=True),
-    "gradient": Method(adds_up=True),
+    "state-gradient": Method(needs_mean=True, adds_up=True),
     "attention": Method(needs_cls=True),
     "label-attention": Method(needs_cls=True, needs_labels=True),
+    "gradient": Method(adds_up=True),
 }
 
 
@@ -82,12 +87,15 @@ def _columns(
         with torch.no_grad():
             network(batch, trace)
         if method == "attention":
-            return {None: torch.stack(trace.cls).mean(dim=(0, 2))}
+            return {None: trace.of_text(torch.stack(trace.cls).mean(dim=(0, 2)))}
         layers = torch.stack([x for x in trace.labels if x.shape[2]]).mean(dim=(0, 2))
+        layers = trace.of_text(layers)
         return {label: layers[:, i] for label, i in positions.items()}
-    if method == "gradient":
-        return _input_gradient(network, batch, positions)
-    return _attention_gradient(network, batch, positions)
+    if method == "attention-gradient":
+        return _attention_gradient(network, batch, positions)
+    if method == "state-gradient":
+        return _times_gradient(network, batch, positions, network.encoder)
+    return _times_gradient(network, batch, positions, network.encoder.word_embeddings)
 
 
 def _attention_gradient(
@@ -105,32 +113,33 @@ def _attention_gradient(
             for weights, gradient in zip(trace.cls, gradients, strict=True)
             if gradient is not None
         ]
-        out[label] = torch.stack(parts).sum(dim=0).detach()
+        out[label] = trace.of_text(torch.stack(parts).sum(dim=0).detach())
     return out
 
 
-def _input_gradient(
-    network: "Network", batch: Batch, positions: Mapping[str, int]
+def _times_gradient(
+    network: "Network", batch: Batch, positions: Mapping[str, int], module: nn.Module
 ) -> dict[str | None, Tensor]:
+    """Multiply a module's vectors of each token, (W, T, E), with their gradient; (W, T)."""
     caught: list[Tensor] = []
 
-    def catch(module: object, inputs: object, output: Tensor) -> Tensor:
-        if output.shape[:2] != batch.ids.shape:
+    def watch(_: object, inputs: object, output: Any) -> Any:
+        vectors = output.states if isinstance(output, TokenStates) else output
+        if vectors.shape[:2] != batch.ids.shape:
             return output
-        watched = output.detach().requires_grad_()
-        caught.append(watched)
-        return watched
+        caught.append(vectors.detach().requires_grad_())
+        return replace(output, states=caught[-1]) if output is not vectors else caught[-1]
 
-    handle = network.encoder.word_embeddings.register_forward_hook(catch)
+    handle = module.register_forward_hook(watch)
     try:
         logits = network(batch).logits
     finally:
         handle.remove()
-    (words,) = caught
+    (vectors,) = caught
     out: dict[str | None, Tensor] = {}
     for label, i in positions.items():
-        (gradient,) = torch.autograd.grad(logits[:, i].sum(), words, retain_graph=True)
-        out[label] = (gradient * words).sum(dim=-1).detach()
+        (gradient,) = torch.autograd.grad(logits[:, i].sum(), vectors, retain_graph=True)
+        out[label] = (gradient * vectors).sum(dim=-1).detach()
     return out
 
 

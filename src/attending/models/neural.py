@@ -125,6 +125,7 @@ class NeuralModel:
             for name, method in METHODS.items()
             if (attention.reads_cls or not method.needs_cls)
             and (labelled or not method.needs_labels)
+            and (not attention.reads_cls or not method.needs_mean)
         )
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:

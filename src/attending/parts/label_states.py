@@ -15,7 +15,7 @@ class LearnedLabels(nn.Module):
     """One trained vector per label, (L, H).
 
     Attributes:
-        notes: Keywords that the tokenizer doesn't know and labels started at random, by id.
+        notes: What did not start from keywords although it should have, by label id.
     """
 
     def __init__(self, vectors: Tensor, notes: Sequence[str] = ()) -> None:
@@ -46,17 +46,18 @@ def build_learned(
         for row, label in enumerate(labels):
             phrases = [p for k in label.keywords if (p := _phrase(encoder, k)) is not None]
             if len(phrases) < len(label.keywords):
-                unknown = len(label.keywords) - len(phrases)
-                notes.append(f'label "{label.id}": {unknown} keywords have no known word piece')
+                counts = f"{len(label.keywords) - len(phrases)} of {len(label.keywords)}"
+                notes.append(f'label "{label.id}": {counts} keywords unknown to the encoder')
             if phrases:
                 vectors[row] = torch.stack(phrases).mean(dim=0)
             else:
-                notes.append(f'label "{label.id}": no keywords, its vector starts at random')
+                notes.append(f'label "{label.id}": no known keyword, its vector starts at random')
     return LearnedLabels(vectors, notes)
 
 
 def _phrase(encoder: Encoder, phrase: str) -> Tensor | None:
-    ids = encoder.tokenizer(phrase, add_special_tokens=False)["input_ids"]
+    # After a space, as inside a text: byte-level tokenizers tell the two apart.
+    ids = encoder.tokenizer(f" {phrase}", add_special_tokens=False)["input_ids"]
     known = [i for i in ids if i != encoder.tokenizer.unk_token_id]
     if not known:
         return None

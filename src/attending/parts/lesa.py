@@ -74,6 +74,8 @@ class InsertedLesa(StaticLesa):
         positions = torch.cat([positions[:1].expand(1 + count), positions[1:]])
         none = mask.new_zeros(len(mask), count)
         keys = torch.cat([mask[:, :1], none, mask[:, 1:]], dim=1)
+        if trace is not None:
+            trace.inserted = count
         call = AttentionCall(mask=keys, inserted=count, layers=self.layers, trace=trace)
         tokens = encoder(
             None,
@@ -82,8 +84,6 @@ class InsertedLesa(StaticLesa):
             embeddings=embedded,
             positions=positions.expand(len(ids), -1),
         )
-        if trace is not None:
-            _drop_inserted(trace, count)
         return Attended(tokens.states[:, 0])
 
 
@@ -98,12 +98,6 @@ def inserted_mask(keys: Tensor, count: int) -> Tensor:
     sees[:, :, labels, 0] = False
     sees[:, :, labels, labels] = True
     return sees
-
-
-def _drop_inserted(trace: AttentionTrace, count: int) -> None:
-    for rows in (trace.cls, trace.labels):
-        for i, row in enumerate(rows):
-            rows[i] = torch.cat([row[..., :1], row[..., 1 + count :]], dim=-1)
 
 
 def build_lesa(spec: LesaAttention, *, encoder: Encoder, **_: object) -> StaticLesa:

@@ -22,8 +22,10 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """
     if mask.dtype != torch.bool:
         raise ShapeError("a mask must be bool", found=str(mask.dtype), allowed="torch.bool")
-    wide = scores.float().masked_fill(~mask, mask_value(torch.float32))
-    return torch.softmax(wide, dim=dim).masked_fill(~mask, 0.0).to(scores.dtype)
+    hidden = ~mask
+    filled = scores.masked_fill(hidden, mask_value(scores.dtype))
+    weights = torch.softmax(filled, dim=dim, dtype=torch.float32)
+    return weights.masked_fill(hidden, 0.0).to(scores.dtype)
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:

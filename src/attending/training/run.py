@@ -44,8 +44,6 @@ def train_network(
         TrainingInterrupted: If the user stopped it; its ``what`` says where.
     """
     transformers.set_seed(seed)
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
     counts = [sum(d.label == i for d in rows) for i in labels.ids]
     network = Network(recipe, labels, counts=counts)
     model = NeuralModel(recipe, labels, network)

@@ -1,0 +1,208 @@
+"""``Classifier``: fit, predict, explain and save, with scikit-learn's manners."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from attending.data.labels import load_labels
+from attending.errors import DataError, LabelError, ModelError
+from attending.explain.evidence import explain
+from attending.models.base import Model, Progress
+from attending.models.store import load_model, save_model
+from attending.recipe import Recipe
+from attending.records import Document, LabelSet, Prediction, Row, Unreadable
+from attending.training.fit import Fitted, fit
+from attending.training.progress import Listener
+
+Texts = Iterable[str | None | Row]
+
+
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A text classifier made by a recipe.
+
+    Args:
+        recipe: Name of a shipped recipe, path of a recipe file, or a ``Recipe``.
+        labels: A ``LabelSet``, a label file, or ids in order; default: the sorted ids found.
+        encoder: ``None`` for the bundled one, ``"recipe"`` for the one that the recipe names, a
+            folder, or a hub id.
+        seed: Decides every random choice.
+        settings: Overrides of the recipe, ``{"training.epochs": 3}``.
+        run: Folder for checkpoints and log; a run that was stopped there goes on.
+
+    After ``fit``: ``model_`` (the fitted model), ``classes_`` (label ids in order),
+    ``metrics_`` (development figures), ``notes_`` (what a person should know).
+    """
+
+    model_: Model
+
+    def __init__(
+        self,
+        recipe: str | Path | Recipe = "lesa-bert",
+        labels: LabelSet | str | Path | Sequence[str] | None = None,
+        encoder: str | None = None,
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        run: str | Path | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.labels = labels
+        self.encoder = encoder
+        self.seed = seed
+        self.settings = settings
+        self.run = run
+
+    def fit(
+        self,
+        texts: Texts,
+        y: Sequence[str] | None = None,
+        *,
+        development: Iterable[Document] | None = None,
+        listener: Listener | None = None,
+    ) -> "Classifier":
+        """Fit on texts with label ids ``y``, or on labelled documents (a corpus).
+
+        Without ``development``, a stratified share of the rows is carved off to choose the
+        checkpoint and the temperature. Rows that are no text are left out and counted in
+        ``notes_``.
+
+        Raises:
+            DataError: If texts and labels differ in number.
+            TrainingError: If the rows can't train a model.
+        """
+        rows = as_rows(texts)
+        if y is not None:
+            rows = _labelled(rows, y)
+        documents = [r for r in rows if isinstance(r, Document)]
+        fitted = fit(
+            resolve_recipe(self.recipe, self.encoder, self.settings),
+            documents,
+            _label_set(self.labels),
+            development=None if development is None else list(development),
+            seed=self.seed,
+            run=None if self.run is None else Path(self.run),
+            listener=listener,
+        )
+        left_out = len(rows) - len(documents)
+        self._adopt(fitted, (f"{left_out} rows are no text; left out",) if left_out else ())
+        return self
+
+    def _adopt(self, fitted: Fitted, notes: tuple[str, ...] = ()) -> None:
+        self.model_ = fitted.model
+        self.classes_ = np.array(fitted.model.labels.ids)
+        self.metrics_ = dict(fitted.metrics)
+        self.notes_ = notes + fitted.notes
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            raise ModelError("this classifier is not fitted", step="Call fit, or load a model.")
+        return self.model_
+
+    def predictions(self, texts: Texts, *, progress: Progress | None = None) -> list[Prediction]:
+        """Return one ``Prediction`` a text, in order, whatever the text is."""
+        return self._fitted().predict(as_rows(texts), progress=progress)
+
+    def predict(self, texts: Texts) -> NDArray[np.object_]:
+        """Return one label id a text; ``None`` where there is no answer (empty, unreadable)."""
+        found = [p.labels[0] if p.labels else None for p in self.predictions(texts)]
+        return np.array(found, dtype=object)
+
+    def predict_proba(self, texts: Texts) -> NDArray[np.float64]:
+        """Return calibrated probabilities (N, L), columns in the order of ``classes_``.
+
+        Raises:
+            DataError: If a text has no answer; ``predictions`` says which and why.
+        """
+        found = self.predictions(texts)
+        silent = [i for i, p in enumerate(found) if p.status != "ok"]
+        if silent:
+            raise DataError(
+                f"{len(silent)} texts have no probabilities, the first at position {silent[0]}",
+                found=found[silent[0]].status,
+                step="Use predictions(), which says why for each.",
+            )
+        ids = self._fitted().labels.ids
+        return np.array([[p.scores[i] for i in ids] for p in found]).reshape(-1, len(ids))
+
+    def explain(
+        self,
+        texts: Texts,
+        *,
+        method: str | None = None,
+        labels: str | Sequence[str] = "predicted",
+    ) -> list[Prediction]:
+        """Return predictions with evidence: the words that spoke for a label, as spans."""
+        rows, model = as_rows(texts), self._fitted()
+        return explain(model, rows, model.predict(rows), method=method, labels=labels)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write a self-contained model folder.
+
+        Raises:
+            OutputError: If the folder holds something and ``force`` is not set.
+        """
+        metrics = getattr(self, "metrics_", {})
+        return save_model(self._fitted(), folder, metrics=metrics, force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Classifier":
+        """Load a model folder; the number of labels is the folder's business, not the caller's."""
+        model = load_model(folder)
+        seed = int(model.facts.get("seed", 0))
+        made = cls(recipe=model.recipe, labels=model.labels, encoder="recipe", seed=seed)
+        made._adopt(Fitted(model))
+        return made
+
+
+def resolve_recipe(
+    recipe: str | Path | Recipe, encoder: str | None, settings: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Load a recipe, settle its encoder, then apply overrides."""
+    return Recipe.load(recipe).with_encoder(encoder).override(settings or {})
+
+
+def as_rows(texts: Texts) -> list[Row]:
+    """Turn texts, documents or a corpus into rows; what is no text becomes ``Unreadable``.
+
+    Raises:
+        DataError: If a single string is given instead of several texts.
+    """
+    if isinstance(texts, str):
+        raise DataError("one string is not a list of texts", step="Put it in a list.")
+    rows: list[Row] = []
+    for i, text in enumerate(getattr(texts, "rows", texts), 1):
+        if isinstance(text, Document | Unreadable):
+            rows.append(text)
+        elif isinstance(text, str):
+            rows.append(Document(f"row-{i}", text))
+        else:
+            rows.append(Unreadable(f"row-{i}", f"not text but {type(text).__name__}"))
+    return rows
+
+
+def _labelled(rows: Sequence[Row], y: Sequence[str]) -> list[Row]:
+    if len(rows) != len(y):
+        raise DataError(f"{len(rows)} texts but {len(y)} labels")
+    strange = [i for i, label in enumerate(y) if not isinstance(label, str)]
+    if strange:
+        raise LabelError(
+            f"the label at position {strange[0]} is not a string",
+            found=type(y[strange[0]]).__name__,
+            step="Use label ids, as in the label set.",
+        )
+    return [
+        replace(r, labels=(str(label),)) if isinstance(r, Document) else r
+        for r, label in zip(rows, y, strict=True)
+    ]
+
+
+def _label_set(labels: LabelSet | str | Path | Sequence[str] | None) -> LabelSet | None:
+    if labels is None or isinstance(labels, LabelSet):
+        return labels
+    if isinstance(labels, str | Path):
+        return load_labels(labels)
+    return LabelSet.from_ids(list(labels))

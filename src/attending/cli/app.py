@@ -1,0 +1,114 @@
+"""The command line itself: verbs by name, and what holds for all of them."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from attending import __version__
+from attending.cli import (
+    check,
+    data,
+    demo,
+    doctor,
+    evaluate,
+    explain,
+    labels,
+    predict,
+    recipes,
+    train,
+)
+from attending.cli.faults import DEBUG, guarded, run
+
+_FIRST, _DATA, _MODELS = "First steps", "Your data", "Models"
+
+
+class Verbs(TyperGroup):
+    """A group of verbs whose every run ends with an exit code and at most one line of error."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run; ``--debug`` may stand anywhere before ``--``."""
+        given = list(sys.argv[1:] if args is None else args)
+        end = given.index("--") if "--" in given else len(given)
+        debug = DEBUG in given[:end]
+        given = [word for word in given[:end] if word != DEBUG] + given[end:]
+
+        def call() -> Any:
+            return super(Verbs, self).main(
+                given, prog_name or "attending", complete_var, False, windows_expand_args, **extra
+            )
+
+        code = run(call, debug)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb that was named."""
+        return guarded(lambda: super(Verbs, self).invoke(ctx))
+
+
+app = typer.Typer(
+    name="attending",
+    cls=Verbs,
+    help="Learn to triage clinical text from small, imbalanced data, and show the words behind "
+    "each decision.",
+    epilog="Start with [bold]attending demo[/], or with your own file: "
+    "[bold]attending check messages.csv[/].",
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"attending {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            DEBUG,
+            help="Show tracebacks and the warnings of libraries, which may hold text of a "
+            "document. May stand behind any verb.",
+        ),
+    ] = False,
+) -> None:
+    """Show the help where no verb is named."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help())
+
+
+app.command("demo", rich_help_panel=_FIRST)(demo.demo)
+app.command("doctor", rich_help_panel=_FIRST)(doctor.doctor)
+app.command("check", rich_help_panel=_DATA)(check.check)
+app.add_typer(data.verbs, name="data", rich_help_panel=_DATA)
+app.add_typer(labels.verbs, name="labels", rich_help_panel=_DATA)
+app.command("train", rich_help_panel=_MODELS)(train.train)
+app.command("evaluate", rich_help_panel=_MODELS)(evaluate.evaluate)
+app.command("predict", rich_help_panel=_MODELS)(predict.predict)
+app.command("explain", rich_help_panel=_MODELS)(explain.explain)
+app.add_typer(recipes.verbs, name="recipes", rich_help_panel=_MODELS)
+
+
+def main() -> None:
+    """Run the command line on the words of this process."""
+    app()

@@ -1,0 +1,83 @@
+"""``attending check``: what would spoil a result, before hours are spent on it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attending.cli import options
+from attending.cli.columns import Columns
+from attending.cli.console import Screen
+from attending.cli.faults import FAILED
+from attending.cli.tokens import MAX_TOKENS, token_counter
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Files to look at. Several are the parts of a split, named after their files: the "
+        "first one, or the one called train, is what a model would learn from.",
+        show_default=False,
+    ),
+]
+
+
+def check(
+    files: Files,
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    group: options.Group = None,
+    date: options.Date = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    labels: options.Labels = None,
+    encoder: options.Encoder = None,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=4, metavar="N", help="Tokens a window.")
+    ] = MAX_TOKENS,
+    places: Annotated[
+        int, typer.Option("--places", min=1, metavar="N", help="Lines shown of each finding.")
+    ] = 5,
+    json: options.Json = False,
+) -> None:
+    """Find what would spoil a result: duplicates, leaks, contradictory or misspelled labels.
+
+    Reports lines, ids and counts, never a text. Exit code 0: nothing stops training; 1: errors
+    were found; 2: a file can't be read.
+    """
+    from attending.data.check import check as look
+    from attending.data.labels import load_labels
+
+    screen = Screen(json)
+    columns = Columns(text, label, id, group, date, where, encoding)
+    corpora = load_parts(files, columns)
+    counter = token_counter(None if encoder == "recipe" else encoder, max_tokens)
+    report = look(
+        corpora,
+        load_labels(labels or "portal") if labels or files == ["portal"] else None,
+        count_tokens=counter.count if counter else None,
+        max_tokens=counter.limit if counter else None,
+    )
+    if json:
+        screen.data({"encoder": counter.name if counter else None, **report.to_dict()})
+    else:
+        screen.show(*report.lines(places))
+    if counter is None:
+        screen.tell("note", 'words only: no encoder is installed (pip install "attending[bundled]")')
+    if not report.exit_ok:
+        raise typer.Exit(FAILED)
+
+
+def load_parts(files: Sequence[str], columns: Columns) -> dict[str, "Corpus"]:
+    """Load files as the parts of a split, by stem; by path where two stems are the same."""
+    stems = [Path(file.removesuffix(".gz")).stem for file in files]
+    distinct = len(set(stems)) == len(stems)
+    return {
+        stem if distinct else file: columns.load(file)
+        for stem, file in zip(stems, files, strict=True)
+    }

@@ -1,0 +1,80 @@
+"""Which columns and rows of a file a verb was told to read."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attending.errors import DataError
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+
+STDIN = "-"
+_ROLES = ("text", "label", "id", "group", "date")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns by role, conditions on rows, and the encoding; as the options give them."""
+
+    text: str | None = None
+    label: str | None = None
+    id: str | None = None
+    group: str | None = None
+    date: str | None = None
+    where: Sequence[str] | None = None
+    encoding: str = "utf-8"
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The conditions as column -> value.
+
+        Raises:
+            DataError: If one has no equals sign, or two are on one column.
+        """
+        found: dict[str, str] = {}
+        for condition in self.where or ():
+            column, equals, value = condition.partition("=")
+            if not equals or not column.strip():
+                raise DataError(
+                    "--where can't be read", found=condition, allowed="COLUMN=VALUE"
+                )
+            if column.strip() in found:
+                raise DataError(f'two conditions on the column "{column.strip()}"')
+            found[column.strip()] = value
+        return found
+
+    def load(self, source: str) -> "Corpus":
+        """Read a file, the bundled corpus, or JSON lines from standard input (``-``).
+
+        Raises:
+            DataError: If it can't be read.
+        """
+        from attending.data.corpora import load_corpus
+
+        named: dict[str, Any] = {role: getattr(self, role) for role in _ROLES}
+        return load_corpus(
+            sys.stdin.buffer if source == STDIN else source,
+            **named,
+            where=self.conditions,
+            encoding=self.encoding,
+        )
+
+    def words(self, *roles: str) -> list[str]:
+        """Return the options as they would be typed again, for some roles or all."""
+        words: list[str] = []
+        for role in roles or _ROLES:
+            value = getattr(self, role)
+            if value is not None:
+                words += [f"--{role}", value]
+        for condition in self.where or ():
+            words += ["--where", condition]
+        if self.encoding != "utf-8":
+            words += ["--encoding", self.encoding]
+        return words
+
+
+def described(columns: Mapping[str, str]) -> str:
+    """Return where the roles were read from: ``text "body", label "urgency"``."""
+    return ", ".join(f'{role} "{column}"' for role, column in columns.items())

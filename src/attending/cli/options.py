@@ -1,0 +1,139 @@
+"""Options that several verbs have in common, so that they read the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+COLUMNS = "Columns of the file"
+OUTPUT = "Output"
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, JSON lines (each also .gz) or Parquet; [bold]portal[/] is the bundled "
+        "corpus.",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="Folder that train wrote.", show_default=False),
+]
+
+Text = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="Column of the text. [dim]Columns that aren't named are found by their usual names.[/]",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of the label.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="Column of the id.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Column of what several documents share: a patient, a writer.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Date = Annotated[
+    str | None,
+    typer.Option(
+        "--date",
+        metavar="COLUMN",
+        help="Column of the date, in ISO 8601.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="COLUMN=VALUE",
+        help="Take only rows with this value; may be given several times.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="How characters are stored, such as cp1252.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="LABELS",
+        help="Label file (TOML, CSV, JSON lines). Without one, the labels are those found, sorted.",
+        show_default=False,
+    ),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="E",
+        help="A folder or a hub id; [bold]recipe[/]: the one that the recipe names. Without it, "
+        "the bundled minilm.",
+        show_default=False,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SLOT.KEY=VALUE",
+        help="Override a setting of the recipe; may be given several times. [bold]attending "
+        "recipes show NAME[/] lists them.",
+        show_default=False,
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="M",
+        help="How words are scored; the model's best by default, a wrong name lists all.",
+        show_default=False,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace what is there.", rich_help_panel=OUTPUT),
+]
