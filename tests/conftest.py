@@ -201,3 +201,44 @@ def without_accents(text: str) -> str:
     """Return a text as the lower-casing normalizer leaves it."""
     letters = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+@pytest.fixture(scope="session")
+def urgency() -> Any:
+    """Return the label set of the bundled corpus, with keywords, from least to most urgent."""
+    from attending.data.labels import load_labels
+
+    return load_labels("portal")
+
+
+@pytest.fixture(scope="session")
+def messages(portal_rows: list[dict[str, Any]]) -> Any:
+    """Return 48 messages of the bundled corpus as documents: 20 medium, 20 not urgent, 8 urgent."""
+    from attending.records import Document
+
+    wanted = {"medium": 20, "non-urgent": 20, "urgent": 8}
+    chosen = []
+    for row in portal_rows:
+        if wanted[row["label"]]:
+            wanted[row["label"]] -= 1
+            chosen.append(Document(row["id"], row["text"], (row["label"],)))
+    return tuple(chosen)
+
+
+@pytest.fixture(scope="session")
+def tiny_recipe(tiny_encoder: Path) -> Callable[..., Any]:
+    """Return a function that loads a shipped recipe for the tiny encoder, with overrides.
+
+    Neural recipes train two epochs of batches of 8 in float32 unless told otherwise.
+    """
+    from attending.recipe import Recipe
+
+    def load(name: str, **settings: Any) -> Any:
+        recipe = Recipe.load(name).with_encoder(str(tiny_encoder))
+        changes = {key.replace("__", "."): value for key, value in settings.items()}
+        if recipe.family == "neural":
+            quick = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "precision": "float32"}
+            changes = {f"training.{k}": v for k, v in quick.items()} | changes
+        return recipe.override(changes)
+
+    return load

@@ -83,7 +83,7 @@ class LinearHead(Spec):
     slot: ClassVar[str] = "head"
     kind: Literal["linear"] = "linear"
     dense: bool = Field(True, description="a tanh layer first, from the encoder's pooler if any")
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float = Field(0.1, ge=0, lt=1, description="before the last linear map")
 
 
 class CrossEntropy(Spec):
@@ -94,7 +94,9 @@ class CrossEntropy(Spec):
     class_weights: Literal["none", "inverse", "sqrt-inverse", "effective"] = Field(
         "none", description="weights from training rows, by label; their mean over rows is 1"
     )
-    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    label_smoothing: float = Field(
+        0.0, ge=0, lt=1, description="share of the target that is spread over all labels"
+    )
     label_loss: float = Field(
         0.0, ge=0, description="weight of the loss that makes each label vector predict itself"
     )
@@ -141,7 +143,9 @@ class Windows(Spec):
     slot: ClassVar[str] = "windows"
     kind: Literal["tokens"] = "tokens"
     max_tokens: int = Field(256, ge=4, description="tokens a window, special ones included")
-    overlap: int = Field(32, ge=0, description="tokens shared by neighbouring windows")
+    overlap: int = Field(
+        32, ge=0, description="tokens shared by neighbouring windows; at most half"
+    )
     on_overflow: Literal["window", "truncate", "error"] = Field(
         "window", description="a longer text: more windows, only the first, or status too_long"
     )
@@ -153,7 +157,7 @@ class Training(Spec):
 
     slot: ClassVar[str] = "training"
     kind: Literal["trainer"] = "trainer"
-    epochs: float = Field(6, gt=0)
+    epochs: float = Field(6, gt=0, description="passes over the training rows")
     batch_size: int = Field(16, ge=1, description="documents a step")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added up a step")
     learning_rate: float = Field(3e-5, gt=0, description="of the encoder, at its peak")
@@ -178,11 +182,15 @@ class TfidfFeatures(Spec):
 
     slot: ClassVar[str] = "features"
     kind: Literal["tfidf"] = "tfidf"
-    lowercase: bool = True
-    stop_words: Literal["english", "none"] = "none"
-    max_features: int | None = Field(None, ge=1)
+    lowercase: bool = Field(True, description="count words without regard to case")
+    stop_words: Literal["english", "none"] = Field(
+        "none", description="leave out scikit-learn's list of English function words"
+    )
+    max_features: int | None = Field(
+        None, ge=1, description="keep only so many n-grams, the most frequent"
+    )
     ngrams: int = Field(1, ge=1, le=4, description="longest word n-gram")
-    min_documents: int = Field(1, ge=1)
+    min_documents: int = Field(1, ge=1, description="leave out n-grams of fewer training documents")
     sublinear: bool = Field(False, description="1 + log of the term frequency")
 
 
@@ -192,8 +200,8 @@ class SvmEstimator(Spec):
     slot: ClassVar[str] = "estimator"
     kind: Literal["sgd-svm"] = "sgd-svm"
     alpha: float = Field(6e-4, gt=0, description="weight of the L2 penalty")
-    max_iterations: int = Field(1000, ge=1)
-    tolerance: float = Field(1e-3, gt=0)
+    max_iterations: int = Field(1000, ge=1, description="passes over the rows at most")
+    tolerance: float = Field(1e-3, gt=0, description="stop after five passes that gain less")
 
 
 class LogisticEstimator(Spec):
@@ -202,8 +210,10 @@ class LogisticEstimator(Spec):
     slot: ClassVar[str] = "estimator"
     kind: Literal["logistic"] = "logistic"
     c: float = Field(1.0, gt=0, description="inverse of the L2 penalty")
-    class_weights: Literal["none", "inverse"] = "none"
-    max_iterations: int = Field(1000, ge=1)
+    class_weights: Literal["none", "inverse"] = Field(
+        "none", description="inverse: all rows of a label together weigh the same"
+    )
+    max_iterations: int = Field(1000, ge=1, description="steps of the solver at most")
 
 
 class FrequencyEstimator(Spec):

@@ -46,6 +46,17 @@ class Batch:
             f"({self.ids.shape[0]},)",
         )
 
+    def to(self, device: torch.device) -> "Batch":
+        """Return the batch with its tensors on a device."""
+        targets = None if self.targets is None else self.targets.to(device)
+        return Batch(
+            self.ids.to(device),
+            self.mask.to(device),
+            self.document.to(device),
+            self.size,
+            targets,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TokenStates:

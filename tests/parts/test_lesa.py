@@ -63,9 +63,7 @@ class DenseBert:
         )
         inner = self.linear(x, f"{name}.intermediate.dense")
         inner = inner * (1 + ERF(inner / math.sqrt(2))) / 2
-        return self.norm(
-            self.linear(inner, f"{name}.output.dense") + x, f"{name}.output.LayerNorm"
-        )
+        return self.norm(self.linear(inner, f"{name}.output.dense") + x, f"{name}.output.LayerNorm")
 
     def static(self, ids, labels, layers):
         """All states of a document whose [CLS] row takes static label queries in ``layers``."""
@@ -271,9 +269,13 @@ def test_recording_changes_nothing_and_gives_distributions(kind, family, encoder
     unwatched = cls_of(part, encoder, ids, mask, labels)
     torch.testing.assert_close(watched, unwatched, atol=1e-6, rtol=0)
     heads = encoder.config.num_attention_heads
-    assert [tuple(x.shape) for x in trace.cls] == [(3, heads, 11)] * encoder.layers
-    assert [tuple(x.shape) for x in trace.labels] == [(3, heads, 3, 11)] * encoder.layers
-    for weights in (*trace.cls, *trace.labels):
+    assert len(trace.cls) == len(trace.labels) == encoder.layers
+    for weights, shape in zip(
+        (*map(trace.of_text, trace.cls), *map(trace.of_text, trace.labels)),
+        [(3, heads, 11)] * encoder.layers + [(3, heads, 3, 11)] * encoder.layers,
+        strict=True,
+    ):
+        assert weights.shape == shape
         real = mask.view(3, *[1] * (weights.ndim - 2), 11)
         assert weights.masked_select(~real).eq(0).all()
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))

@@ -62,7 +62,9 @@ def test_the_loss_of_a_nearly_certain_answer_is_finite(half, dtype):
     data=st.data(),
 )
 def test_weights_are_a_distribution_over_real_places(dtype, scores, data):
-    mask = torch.tensor(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
+    mask = torch.tensor(
+        data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+    )
     weights = masked_softmax(torch.tensor(scores, dtype=dtype), mask)
     assert torch.isfinite(weights).all() and (weights >= 0).all()
     assert (weights[~mask] == 0).all()

@@ -68,7 +68,9 @@ def check(
     else:
         screen.show(*report.lines(places))
     if counter is None:
-        screen.tell("note", 'words only: no encoder is installed (pip install "attending[bundled]")')
+        screen.tell(
+            "note", 'words only: no encoder is installed (pip install "attending[bundled]")'
+        )
     if not report.exit_ok:
         raise typer.Exit(FAILED)
 

@@ -37,9 +37,7 @@ class Columns:
         for condition in self.where or ():
             column, equals, value = condition.partition("=")
             if not equals or not column.strip():
-                raise DataError(
-                    "--where can't be read", found=condition, allowed="COLUMN=VALUE"
-                )
+                raise DataError("--where can't be read", found=condition, allowed="COLUMN=VALUE")
             if column.strip() in found:
                 raise DataError(f'two conditions on the column "{column.strip()}"')
             found[column.strip()] = value

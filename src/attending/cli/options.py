@@ -1,6 +1,6 @@
 """Options that several verbs have in common, so that they read the same everywhere."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -136,4 +136,12 @@ Json = Annotated[
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace what is there.", rich_help_panel=OUTPUT),
+]
+UnknownLabels = Annotated[
+    Literal["error", "skip"],
+    typer.Option(
+        "--unknown-labels",
+        help="What to do with a label that is not in the label set: stop, or leave the row out.",
+        rich_help_panel=COLUMNS,
+    ),
 ]

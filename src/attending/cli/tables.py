@@ -36,3 +36,16 @@ def table(
     for row in rows:
         made.add_row(*(Text(visible(cell)) for cell in row))
     return made
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> "Table":
+    """Return facts by name, one a row; long ones are wrapped where there is no room."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True, style="bold")
+    made.add_column()
+    for name, fact in pairs:
+        made.add_row(Text(visible(name)), Text(visible(fact)))
+    return made

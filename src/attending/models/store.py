@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from attending.data.labels import load_labels, write_labels
-from attending.errors import ModelError, OutputError
+from attending.errors import AttendingError, ModelError, OutputError
 from attending.models.base import Model
 from attending.models.card import model_card
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
+from attending.records import LabelSet
 
 FORMAT = 1
 MANIFEST = "attending.json"
+RUN = "run"
+"""Where a model folder in the making keeps the state of its training."""
 _PACKAGES = ("attending", "torch", "transformers", "tokenizers", "scikit-learn", "numpy")
 
 
@@ -34,18 +37,31 @@ def versions() -> dict[str, str]:
 
 
 def require_free(folder: Path, force: bool) -> None:
-    """Make sure that an output folder may be written.
+    """Make sure that a model may be written to a folder.
+
+    Not even ``force`` replaces a folder that is no model: ``--out .`` would otherwise wipe the
+    folder that one stands in.
 
     Raises:
-        OutputError: If it holds something and ``force`` is not set, or is a file.
+        OutputError: If it holds something and ``force`` is not set, holds something else than a
+            model, or is a file.
     """
     if folder.is_file():
         raise OutputError("is a file, not a folder", where=str(folder))
-    if folder.is_dir() and any(folder.iterdir()) and not force:
+    held = {f.name for f in folder.iterdir()} if folder.is_dir() else set()
+    if not held:
+        return
+    if not force:
         raise OutputError(
             "the output folder exists and is not empty",
             where=str(folder),
             step="Choose another --out, or pass --force to replace it.",
+        )
+    if MANIFEST not in held and held != {RUN}:
+        raise OutputError(
+            "the folder holds something that is no model, which --force leaves alone",
+            where=str(folder),
+            step="Choose another --out.",
         )
 
 
@@ -59,30 +75,57 @@ def save_model(
     """Write a model folder in one step: a crash leaves the old one or the new one, whole.
 
     Raises:
-        OutputError: If the folder holds something and ``force`` is not set.
+        OutputError: If the folder holds something and ``force`` is not set, or something else
+            than a model.
     """
-    folder = Path(folder)
+    folder = Path(folder).resolve()
     require_free(folder, force)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         scratch.chmod(0o755)
         _write(model, scratch, metrics or {})
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(scratch, folder)
+        _swap(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return folder
 
 
+def _swap(new: Path, folder: Path) -> None:
+    """Put a folder in the place of another; the old one is removed only when the new one stands."""
+    old = new.with_name(f"{new.name}-old")
+    if folder.exists():
+        os.replace(folder, old)
+    try:
+        os.replace(new, folder)
+    except OSError:
+        if old.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def portable(recipe: Recipe) -> Recipe:
+    """Return a recipe whose encoder is named without the folders that lead to it.
+
+    A model folder is passed on; where someone's files lie is nobody else's business.
+    """
+    encoder = recipe.get("encoder")
+    if encoder is None or not Path(encoder.name).expanduser().is_absolute():
+        return recipe
+    return recipe.override({"encoder.name": Path(encoder.name).name})
+
+
 def _write(model: Model, folder: Path, metrics: Mapping[str, Any]) -> None:
     model.save(folder)
     write_labels(model.labels, folder / "labels.toml")
-    (folder / "recipe.toml").write_text(model.recipe.to_toml(), encoding="utf-8")
+    recipe = portable(model.recipe)
+    (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     _write_json(folder / "decision.json", model.decision.to_dict())
     _write_json(folder / "metrics.json", metrics)
     facts = {"versions": versions(), **model.facts}
+    if "encoder" in recipe.slots:
+        facts["encoder"] = recipe["encoder"].name
     manifest = {
         "format": FORMAT,
         "family": model.recipe.family,
@@ -116,14 +159,14 @@ def load_model(folder: str | Path) -> Model:
             allowed=str(FORMAT),
             step="Load it with the version of attending that wrote it.",
         )
-    labels = load_labels(folder / "labels.toml")
+    labels = _read_labels(folder)
     if labels.hash != manifest.get("label_set_hash"):
         raise ModelError(
             "labels.toml was changed after training, so scores would get wrong names",
             where=str(folder),
             step="Restore the file, or train again with the new labels.",
         )
-    recipe = Recipe.load(folder / "recipe.toml")
+    recipe = _read_recipe(folder)
     decision = Decision.from_dict(_read_json(folder / "decision.json"))
     facts = {k: v for k, v in manifest.items() if k not in ("format", "label_set_hash")}
     if recipe.family == "neural":
@@ -135,12 +178,42 @@ def load_model(folder: str | Path) -> Model:
     return LinearModel.load(folder, recipe, labels, decision, facts)
 
 
+def load_metrics(folder: str | Path) -> dict[str, Any]:
+    """Return the development figures of a model folder.
+
+    Raises:
+        ModelError: If they are missing or can't be read.
+    """
+    return _read_json(Path(folder) / "metrics.json")
+
+
+def _read_labels(folder: Path) -> LabelSet:
+    try:
+        return load_labels(folder / "labels.toml")
+    except AttendingError as error:
+        raise _damaged(folder, error) from None
+
+
+def _read_recipe(folder: Path) -> Recipe:
+    try:
+        return Recipe.load(folder / "recipe.toml")
+    except AttendingError as error:
+        raise _damaged(folder, error) from None
+
+
+def _damaged(folder: Path, error: AttendingError) -> ModelError:
+    return ModelError(f"the model folder is damaged: {error}", where=str(folder))
+
+
 def _read_json(path: Path, step: str | None = None) -> dict[str, Any]:
     try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError("is no model folder", where=str(path.parent), found=f"no {path.name}",
-                         step=step) from None
+        raise ModelError(
+            "is no model folder", where=str(path.parent), found=f"no {path.name}", step=step
+        ) from None
     except (ValueError, OSError) as error:
         raise ModelError(f"can't be read ({type(error).__name__})", where=str(path)) from None
+    if not isinstance(value, dict):
+        raise ModelError("can't be read (it holds no table)", where=str(path))
     return value

@@ -173,7 +173,7 @@ def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_
     """
     place = locate(spec.name) if folder is None else Location(str(folder), offline=True)
     config = _read_config(place, spec)
-    tokenizer = _read_tokenizer(place, spec.name)
+    tokenizer = _read_tokenizer(place, spec.name, config)
     if folder is not None:
         model = AutoModel.from_config(config, attn_implementation=IMPLEMENTATION)
     else:
@@ -211,7 +211,8 @@ def _take_pooler(model: Any) -> nn.Linear | None:
 def describe(spec: PretrainedEncoder) -> Limits:
     """Return the limits of an encoder from its configuration and tokenizer, weights unread."""
     place = locate(spec.name)
-    return limits(_read_config(place, spec), _read_tokenizer(place, spec.name))
+    config = _read_config(place, spec)
+    return limits(config, _read_tokenizer(place, spec.name, config))
 
 
 def _read_config(place: Location, spec: PretrainedEncoder) -> Any:
@@ -251,7 +252,7 @@ def _adjusted(config: Any, spec: PretrainedEncoder) -> Any:
     return config
 
 
-def _read_tokenizer(place: Location, name: str) -> Any:
+def _read_tokenizer(place: Location, name: str, config: Any) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             place.source, local_files_only=place.offline, use_fast=True
@@ -262,6 +263,14 @@ def _read_tokenizer(place: Location, name: str) -> Any:
         ) from error
     if not getattr(tokenizer, "is_fast", False):
         raise EncoderError("has no fast tokenizer, so offsets can't be true", where=name)
+    # Without tokenizer files the library makes up one that knows no word.
+    if not len(tokenizer.all_special_ids) < len(tokenizer) <= config.vocab_size:
+        raise EncoderError(
+            "the tokenizer is missing or of another model",
+            where=name,
+            found=f"{len(tokenizer)} tokens for {config.vocab_size} rows of word embeddings",
+            step="Put the encoder's own tokenizer files into its folder.",
+        )
     return tokenizer
 
 

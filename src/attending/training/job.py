@@ -1,21 +1,19 @@
 """A training job: a fit whose outcome is a model folder, and which can be stopped and resumed.
 
-While it runs, the folder holds ``run/`` (state, checkpoints, log) and nothing else; when it ends,
-it is a model folder with the log beside it.
+While it runs, the folder holds ``run/`` (state, checkpoints, log), and beside it the old model if
+one is to be replaced; when it ends, it is a model folder with the log beside it.
 """
 
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from attending.errors import OutputError
-from attending.models.store import save_model
+from attending.errors import TrainingInterrupted
+from attending.models.store import RUN, require_free, save_model
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.fit import LOG, Fitted, fit
 from attending.training.progress import Listener
-
-RUN = "run"
 
 
 def train_into(
@@ -31,26 +29,33 @@ def train_into(
 ) -> Fitted:
     """Fit a recipe and write the model folder; see ``fit`` for the rest.
 
-    An unfinished run in ``folder`` goes on if it is the same run. ``force`` starts anew and
-    replaces what is there.
+    An unfinished run in ``folder`` goes on if it is the same run. ``force`` starts anew and, at
+    the end, replaces the model that is there.
 
     Raises:
-        OutputError: If the folder holds anything but an unfinished run and ``force`` is not set.
+        OutputError: If the folder holds a finished model and ``force`` is not set, or anything
+            that is no model.
         TrainingError: If the unfinished run there is another one, or the rows can't train.
         TrainingInterrupted: If the user stopped it.
     """
     folder = Path(folder)
     claim(folder, force)
     run = folder / RUN
-    fitted = fit(
-        recipe,
-        train,
-        labels,
-        development=development,
-        seed=seed,
-        run=run,
-        listener=listener,
-    )
+    try:
+        fitted = fit(
+            recipe,
+            train,
+            labels,
+            development=development,
+            seed=seed,
+            run=run,
+            listener=listener,
+        )
+    except TrainingInterrupted as stop:
+        if not force:
+            raise
+        step = "Run the same command again, without --force, to go on from there."
+        raise TrainingInterrupted(stop.what, where=stop.where, step=step) from None
     log = run / LOG
     journal = log.read_bytes() if log.is_file() else None
     save_model(fitted.model, folder, metrics=fitted.metrics, force=True)
@@ -60,19 +65,15 @@ def train_into(
 
 
 def claim(folder: Path, force: bool) -> None:
-    """Make sure that a job may write to a folder; say whether it goes on there by leaving it.
+    """Make sure that a job may write to a folder; with ``force``, drop an unfinished run there.
+
+    Without ``force``, an unfinished run is left to go on, also one beside the model that it is to
+    replace.
 
     Raises:
-        OutputError: If it is in use and ``force`` is not set.
+        OutputError: If the folder is in use, or holds something that is no model.
     """
-    if folder.is_file():
-        raise OutputError("is a file, not a folder", where=str(folder))
-    held = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
-    if held and force:
-        shutil.rmtree(folder)
-    elif held and held != [RUN]:
-        raise OutputError(
-            "the output folder exists and is not empty",
-            where=str(folder),
-            step="Choose another --out, or pass --force to replace it.",
-        )
+    unfinished = (folder / RUN).is_dir()
+    require_free(folder, force or unfinished)
+    if force and unfinished:
+        shutil.rmtree(folder / RUN)

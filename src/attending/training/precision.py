@@ -17,7 +17,7 @@ def resolve(wanted: str) -> str:
 def has_native_bfloat16() -> bool:
     """Say whether matrix products in bfloat16 run in hardware."""
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     probe = getattr(torch.cpu, "get_capabilities", None)  # since torch 2.11
     capabilities = probe() if probe is not None else {}
     return any(capabilities.get(k, False) for k in ("avx512_bf16", "amx_bf16", "amx_tile", "bf16"))

@@ -5,14 +5,15 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """A step forward: ``step`` of ``total``; ``seconds_left`` is an estimate or ``None``.
 
-    kind: ``start``, ``step``, ``epoch`` (development figures in ``metrics``) or ``end``.
+    kind: ``start`` (what the run settled on in ``facts``), ``step``, ``epoch`` (development
+    figures in ``metrics``) or ``end``.
     """
 
     kind: Literal["start", "step", "epoch", "end"]
@@ -23,6 +24,7 @@ class Event:
     seconds: float = 0.0
     seconds_left: float | None = None
     metrics: dict[str, float] | None = None
+    facts: dict[str, Any] | None = None
 
 
 Listener = Callable[[Event], None]

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 import transformers
-from transformers.trainer_utils import get_last_checkpoint
 
 from attending import registry
 from attending.data.windows import Windowed
@@ -16,6 +15,7 @@ from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.precision import resolve
 from attending.training.progress import Listener
+from attending.training.rows import Rows, label_counts
 from attending.training.score import development_score
 from attending.training.trainer import (
     CHECKPOINTS,
@@ -28,9 +28,8 @@ from attending.training.trainer import (
 
 def train_network(
     recipe: Recipe,
-    rows: Sequence[Document],
+    rows: Rows,
     labels: LabelSet,
-    development: Sequence[Document],
     seed: int,
     folder: Path,
     listener: Listener,
@@ -44,10 +43,10 @@ def train_network(
         TrainingInterrupted: If the user stopped it; its ``what`` says where.
     """
     transformers.set_seed(seed)
-    counts = [sum(d.label == i for d in rows) for i in labels.ids]
+    counts = list(label_counts(rows.train, labels).values())
     network = Network(recipe, labels, counts=counts)
     model = NeuralModel(recipe, labels, network)
-    examples = _examples(model, rows)
+    examples = _examples(model, rows.train)
     spec = recipe["training"]
     sampler = registry.build(
         recipe["sampler"],
@@ -61,8 +60,8 @@ def train_network(
     precision = resolve(spec.precision)
 
     def score() -> Mapping[str, float]:
-        scored = model.scores(development)
-        return development_score(scored, development, labels, model.decision)
+        scored = model.scores(rows.development)
+        return development_score(scored, rows.development, labels, model.decision)
 
     plan = Plan(
         spec,
@@ -72,8 +71,9 @@ def train_network(
         folder,
         seed,
         precision,
-        score if development else None,
+        score if rows.development else None,
         listener,
+        {"precision": precision, "window_tokens": model.windower.limit},
     )
     trainer = registry.build(spec, network=network, plan=plan)
     _train(trainer, folder, resume)
@@ -82,10 +82,9 @@ def train_network(
     network.eval()
     facts = {
         "encoder": network.encoder.name,
-        "precision": precision,
-        "window_tokens": model.windower.limit,
+        **plan.facts,
         "skipped_steps": trainer.skipped,
-        "rows_without_text": len(rows) - len(examples),
+        "rows_without_text": len(rows.train) - len(examples),
         "label_state_notes": list(getattr(network.label_states, "notes", ())),
     }
     return model, facts
@@ -110,12 +109,18 @@ def _ids_in_use(model: NeuralModel, examples: Sequence[Example]) -> torch.Tensor
     return torch.tensor(sorted(used | {model.pad}))
 
 
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the newest whole checkpoint of a folder; the trainer writes its state last."""
+    whole = [f for f in folder.glob("checkpoint-*") if (f / "trainer_state.json").is_file()]
+    return max(whole, key=lambda f: int(f.name.rpartition("-")[2]), default=None)
+
+
 def _train(trainer: NeuralTrainer, folder: Path, resume: bool) -> None:
-    checkpoints = folder / CHECKPOINTS
-    last = get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
+    last = last_checkpoint(folder / CHECKPOINTS) if resume else None
     with Interruption() as interruption:
         trainer.add_callback(interruption)
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    trainer.require_finite()
     done, total = trainer.state.global_step, trainer.state.max_steps
     if interruption.asked and done < total:
         raise TrainingInterrupted(f"step {done} of {total}")

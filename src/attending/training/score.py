@@ -31,13 +31,15 @@ def development_score(
 ) -> dict[str, float]:
     """Return macro-F1 (labels seen), accuracy and log loss on development documents.
 
-    A document that wasn't read counts as wrong.
+    A document that wasn't read counts as wrong; where none was read, the log loss is the largest
+    that there is, that of a certain mistake.
     """
     if not documents:
         return {}
     logits, _ = answered(scored, documents, labels)
     if not len(logits):
-        return {"macro_f1": 0.0, "accuracy": 0.0, "log_loss": float("inf")}
+        worst = log_loss(np.array([[0.0, 1.0]]), np.array([0]))
+        return {"macro_f1": 0.0, "accuracy": 0.0, "log_loss": worst}
     truth = np.array([labels.position(d.label or "") for d in documents])
     guess = np.full(len(documents), -1)
     read = np.array([s.logits is not None for s in scored])

@@ -8,7 +8,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import (
-    EarlyStoppingCallback,
     PrinterCallback,
     Trainer,
     TrainerCallback,
@@ -50,6 +49,7 @@ class Plan:
     """Everything a training run needs besides the network.
 
     score: scores the network on development rows, or ``None`` without such rows.
+    facts: what the log should say at the start, such as the tokens of a window.
     """
 
     spec: Training
@@ -61,6 +61,7 @@ class Plan:
     precision: str
     score: Callable[[], Mapping[str, float]] | None
     listener: Listener
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def total_steps(self) -> int:
@@ -71,6 +72,9 @@ class Plan:
 
 class NeuralTrainer(Trainer):  # type: ignore[misc]
     """A Trainer that batches windows, scores on development rows and skips bad steps."""
+
+    optimizer: Any
+    control: Any
 
     def __init__(self, network: nn.Module, plan: Plan) -> None:
         self.plan = plan
@@ -87,9 +91,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
 
     def _collate(self, examples: Sequence[Example]) -> dict[str, Any]:
-        batch = collate(
-            [e.document for e in examples], self.plan.pad, [e.target for e in examples]
-        )
+        batch = collate([e.document for e in examples], self.plan.pad, [e.target for e in examples])
         return {
             "ids": batch.ids,
             "mask": batch.mask,
@@ -100,9 +102,9 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
 
     def get_train_dataloader(self) -> Any:
         """Return batches as the recipe's sampler orders them."""
-        loader = DataLoader(
+        loader: DataLoader[Any] = DataLoader(
             self.plan.examples,  # type: ignore[arg-type]
-            batch_sampler=self.plan.sampler,  # type: ignore[arg-type]
+            batch_sampler=self.plan.sampler,
             collate_fn=self._collate,
         )
         return self.accelerator.prepare(loader)
@@ -112,7 +114,8 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         if self.optimizer is None:
             groups = parameter_groups(self.model, self.plan.spec)
             self.optimizer = torch.optim.AdamW(groups, fused=True)
-        return self.optimizer
+        optimizer: torch.optim.Optimizer = self.optimizer
+        return optimizer
 
     def compute_loss(
         self,
@@ -152,14 +155,22 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             TrainingError: If a weight is not finite, so that no such checkpoint is ever best.
         """
         assert self.plan.score is not None
-        if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
-            raise TrainingError("a weight is not finite", step="Lower training.learning_rate.")
+        self.require_finite()
         metrics = {f"eval_{k}": v for k, v in self.plan.score().items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics
         )
         return metrics
+
+    def require_finite(self) -> None:
+        """Make sure that training has not ruined the network.
+
+        Raises:
+            TrainingError: If a weight is not finite.
+        """
+        if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
+            raise TrainingError("a weight is not finite", step="Lower training.learning_rate.")
 
 
 def build_trainer(spec: Training, *, network: nn.Module, plan: Plan, **_: object) -> NeuralTrainer:
@@ -206,7 +217,8 @@ def _arguments(plan: Plan) -> TrainingArguments:
         data_seed=plan.seed,
         eval_strategy="epoch" if scored else "no",
         save_strategy="epoch",
-        save_total_limit=1,
+        # The best and the newest; with 1, a stopped run would lose all since the best one.
+        save_total_limit=2,
         load_best_model_at_end=scored,
         metric_for_best_model=spec.select if scored else None,
         greater_is_better=spec.select not in _LOWER_IS_BETTER if scored else None,
@@ -222,7 +234,25 @@ def _arguments(plan: Plan) -> TrainingArguments:
 def _stopping(plan: Plan) -> list[TrainerCallback]:
     if plan.spec.patience is None or plan.score is None:
         return []
-    return [EarlyStoppingCallback(early_stopping_patience=plan.spec.patience)]
+    return [_Patience(plan.spec.patience)]
+
+
+class _Patience(TrainerCallback):  # type: ignore[misc]
+    """Stops when the chosen figure has not become better for some epochs.
+
+    All that it knows is the log of the run, which is part of a checkpoint, so that a resumed run
+    stops where the uninterrupted one would. (The library's own callback counts from 0 again.)
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        name = f"eval_{args.metric_for_best_model}"
+        figures = [row[name] for row in state.log_history if name in row]
+        best = figures.index(max(figures) if args.greater_is_better else min(figures))
+        if len(figures) - 1 - best >= self.patience:
+            control.should_training_stop = True
 
 
 class _Reporter(TrainerCallback):  # type: ignore[misc]
@@ -233,7 +263,13 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
         self.started = 0.0
         self.first = 0
 
-    def _event(self, kind: Any, state: Any, metrics: dict[str, float] | None = None) -> None:
+    def _event(
+        self,
+        kind: Any,
+        state: Any,
+        metrics: dict[str, float] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
         seconds = time.monotonic() - self.started
         done = state.global_step - self.first
         left = None
@@ -248,12 +284,13 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
                 seconds=round(seconds, 2),
                 seconds_left=None if left is None else round(left, 1),
                 metrics=metrics,
+                facts=None if facts is None else dict(facts),
             )
         )
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.started, self.first = time.monotonic(), state.global_step
-        self._event("start", state)
+        self._event("start", state, facts=self.plan.facts)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._event("step", state)
@@ -290,7 +327,14 @@ class Interruption(TrainerCallback):  # type: ignore[misc]
         signal.signal(signal.SIGINT, self._before)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Ask for a checkpoint and the end, if the user asked."""
         if self.asked:
             control.should_save = True
             control.should_training_stop = True
+        return control
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Keep an epoch that was cut short from being scored as if it were a whole one."""
+        if self.asked and not float(state.epoch).is_integer():
+            control.should_evaluate = control.should_save = False
         return control

@@ -1,0 +1,191 @@
+"""``attending data``: get the bundled corpus, convert files, split them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from attending.cli import options
+from attending.cli.columns import Columns
+from attending.cli.console import Screen
+from attending.cli.origin import By
+from attending.cli.rows import unreadable_lines
+from attending.cli.tables import facts
+from attending.errors import OutputError
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+
+BUNDLED = "portal"
+verbs = typer.Typer(
+    help="Get the bundled corpus, convert a file, split a file.", no_args_is_help=True
+)
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="File to write; its name says the kind: .csv, .tsv, .jsonl (each also .gz), .parquet.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+
+
+@verbs.command("portal")
+def portal(out: Out = Path("portal.jsonl"), force: options.Force = False) -> None:
+    """Write the bundled corpus, 1,756 invented patient-portal messages, and its label file."""
+    from attending.data.labels import load_labels, write_labels
+
+    screen = Screen()
+    labels = out.with_name(f"{out.name.split('.')[0]}-labels.toml")
+    if labels.exists() and not force:
+        raise OutputError("the file exists already", where=str(labels), step="Pass --force.")
+    corpus = Columns().load(BUNDLED)
+    _write(corpus, out, force)
+    write_labels(load_labels(BUNDLED), labels, force=force)
+    screen.show(facts([("documents", f"{out}: {len(corpus):,}"), ("labels", str(labels))]))
+
+
+@verbs.command("convert")
+def convert(
+    source: options.File,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="File to write; its name says the kind.",
+            show_default=False,
+        ),
+    ],
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    group: options.Group = None,
+    date: options.Date = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    force: options.Force = False,
+) -> None:
+    """Write a file of documents as another kind of file, in UTF-8, columns kept.
+
+    Rows that can't be read are left out and named.
+    """
+    screen = Screen()
+    corpus = Columns(text, label, id, group, date, where, encoding).load(source)
+    _write(corpus, out, force)
+    _remarks(screen, corpus)
+    screen.show(facts([("documents", f"{out}: {len(corpus):,}")]))
+
+
+@verbs.command("split")
+def split(
+    file: options.File,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for train and test.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ],
+    test: Annotated[
+        float, typer.Option("--test", metavar="SHARE", help="Share of the documents in test.")
+    ] = 0.2,
+    by: Annotated[
+        By,
+        typer.Option(
+            "--by",
+            help="What goes to test: the same share of every label, whole groups, the newest, or "
+            "any rows.",
+        ),
+    ] = "label",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.")] = 2020,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="A,B",
+            help="The groups that form the test part.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_together: Annotated[
+        Literal["text", "group"] | None,
+        typer.Option(
+            "--keep-together",
+            help="Put documents of the same text, or group, on one side.",
+            show_default=False,
+        ),
+    ] = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    group: options.Group = None,
+    date: options.Date = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    force: options.Force = False,
+) -> None:
+    """Split a file into train and test, each a file of the same kind."""
+    from attending.data.splits import split as divide
+
+    screen = Screen()
+    corpus = Columns(text, label, id, group, date, where, encoding).load(file)
+    named = [g.strip() for g in groups.split(",") if g.strip()] if groups else None
+    made = divide(
+        corpus.documents,
+        by="group" if named else by,
+        test=test,
+        seed=seed,
+        groups=named,
+        keep_together=keep_together,
+    )
+    ending = ".jsonl" if file == BUNDLED else _ending(file)
+    paths = {name: out / f"{name}{ending}" for name in ("train", "test")}
+    for path in paths.values():
+        if path.exists() and not force:
+            raise OutputError("the file exists already", where=str(path), step="Pass --force.")
+    out.mkdir(parents=True, exist_ok=True)
+    pairs = []
+    for name, positions in (("train", made.train), ("test", made.test)):
+        part = corpus.subset(sorted(positions), name)
+        _write(part, paths[name], force)
+        counts = ", ".join(f"{x} {n:,}" for x, n in part.label_counts.items())
+        pairs.append(
+            (name, f"{paths[name]}: {len(part):,} documents" + (f" ({counts})" if counts else ""))
+        )
+    _remarks(screen, corpus)
+    screen.tell_all(
+        "note", (n.replace('keep_together="text"', "--keep-together text") for n in made.notes)
+    )
+    screen.show(facts(pairs))
+
+
+def _ending(file: str) -> str:
+    path = Path(file)
+    return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+
+
+def _write(corpus: "Corpus", path: Path, force: bool) -> None:
+    """Write the documents under the names that their columns had.
+
+    The bundled corpus keeps the writer as the group and among the attributes; it is written once.
+    """
+    from attending.data.writers import write_documents
+
+    names = frozenset(corpus.columns.values())
+    rows = [
+        replace(d, attributes={k: v for k, v in d.attributes.items() if k not in names})
+        for d in corpus
+    ]
+    write_documents(rows, path, columns=corpus.columns, force=force)
+
+
+def _remarks(screen: Screen, corpus: "Corpus") -> None:
+    screen.tell_all("note", corpus.notes)
+    if corpus.problems:
+        screen.say(*unreadable_lines(corpus.problems))
+        screen.tell("warning", f"{len(corpus.problems):,} unreadable rows left out")

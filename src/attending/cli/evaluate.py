@@ -1,0 +1,221 @@
+"""``attending evaluate``: how good a model is on documents that it never saw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attending.cli import options
+from attending.cli.columns import Columns
+from attending.cli.console import Screen, heading
+from attending.cli.headline import figures_of, headline_table, label_table
+from attending.cli.origin import Origin, held_out_part
+from attending.cli.progress import Progress
+from attending.cli.rows import unreadable_lines
+from attending.cli.seeds import seed_folders, spread, spread_table
+from attending.errors import OutputError
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+    from attending.evaluation.result import Evaluation
+    from attending.models.base import Model
+
+_SEEN = (
+    "this is the file that the model was trained on, so these figures say nothing about new "
+    "messages. Train with --holdout 0.2, or evaluate another file"
+)
+_CHOSEN = (
+    "these rows chose the checkpoint and the calibration, so the figures are a little too good"
+)
+
+
+def evaluate(
+    model: options.Model,
+    file: options.File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder of the report; MODEL/evaluation-FILE by default.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    only_holdout: Annotated[
+        bool | None,
+        typer.Option(
+            "--only-holdout/--all-rows",
+            help="Evaluate on just the rows that [bold]train --holdout[/] kept out of training, "
+            "or on all. By default: just those, where FILE is the one trained on.",
+            show_default=False,
+        ),
+    ] = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    group: options.Group = None,
+    date: options.Date = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    unknown_labels: options.UnknownLabels = "error",
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, metavar="N", help="Draws behind an interval.")
+    ] = 1000,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Evaluate a model on labelled rows: a table here, a report for people, a file for machines.
+
+    MODEL may also be the folder of [bold]train --seeds[/]: then every model in it is evaluated,
+    and mean and spread are told.
+    """
+    screen = Screen(json)
+    columns = Columns(text, label, id, group, date, where, encoding)
+    folders = seed_folders(Path(model)) or [Path(model)]
+    name = f"evaluation-{_stem(file)}"
+    reports = [(out / f.name if len(folders) > 1 else out) if out else f / name for f in folders]
+    if not force:
+        _require_free(reports)
+    origin = Origin.read(folders[0])
+    corpus = columns.load(file)
+    part, remark = _choose(corpus, origin, only_holdout)
+    screen.tell_all("note", corpus.notes)
+    if remark:
+        screen.tell("note" if part is not corpus else "warning", remark)
+    problems = list(unreadable_lines(part.problems))
+    screen.say(*problems) if problems else None
+    outcomes = [
+        _evaluate_one(screen, folder, part, file, unknown_labels, resamples) for folder in folders
+    ]
+    for report, outcome in zip(reports, outcomes, strict=True):
+        _report(report, outcome, remark, file, force)
+    if json:
+        bodies = [o.evaluation.to_dict() | {"caution": remark, "folder": str(r)}
+                  for o, r in zip(outcomes, reports, strict=True)]  # fmt: skip
+        screen.data(bodies[0] if len(bodies) == 1 else _several(outcomes, bodies))
+    elif len(outcomes) == 1:
+        _show(screen, outcomes[0], reports[0])
+    else:
+        _show_several(screen, outcomes, reports)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An evaluated model."""
+
+    folder: Path
+    model: "Model"
+    rows: Sequence[Any]
+    predictions: Sequence[Any]
+    evaluation: "Evaluation"
+    notes: tuple[str, ...] = field(default=())
+
+
+def _stem(file: str) -> str:
+    return Path(file.removesuffix(".gz")).stem
+
+
+def _require_free(reports: Sequence[Path]) -> None:
+    """Refuse before minutes are spent on predicting."""
+    from attending.evaluation.report import FILES
+
+    for folder in reports:
+        taken = [name for name in FILES.values() if (folder / name).exists()]
+        if taken:
+            raise OutputError(
+                "the report exists already",
+                where=str(folder),
+                found=", ".join(taken),
+                step="Choose another --out, or pass --force to replace it.",
+            )
+
+
+def _choose(
+    corpus: "Corpus", origin: Origin | None, only_holdout: bool | None
+) -> tuple["Corpus", str | None]:
+    """Return the rows to evaluate on, and what must be known of them."""
+    if only_holdout:
+        return held_out_part(corpus, origin), None
+    if origin is None:
+        return corpus, None
+    if origin.is_of(corpus):
+        if origin.holdout is None or only_holdout is False:
+            return corpus, _SEEN
+        part = held_out_part(corpus, origin)
+        return part, (
+            f"on the {len(part):,} documents that were held out of training "
+            f"({origin.holdout.in_words}); the other {len(corpus) - len(part):,} trained the model"
+        )
+    if origin.development == corpus.fingerprint:
+        return corpus, _CHOSEN
+    return corpus, None
+
+
+def _evaluate_one(
+    screen: Screen, folder: Path, corpus: "Corpus", file: str, unknown: Any, resamples: int
+) -> Outcome:
+    from attending.data.labels import require_known
+    from attending.evaluation.metrics import evaluate as score
+    from attending.models.store import load_model
+
+    model = load_model(folder)
+    known = require_known(corpus, model.labels, unknown)
+    with Progress(screen, f"predicting with {folder.name}") as progress:
+        predictions = model.predict(known.rows, progress=progress)
+    evaluation = score(known.rows, predictions, model.labels, resamples=resamples)
+    notes = known.notes[len(corpus.notes) :]
+    screen.tell_all("warning", notes)
+    return Outcome(folder, model, known.rows, predictions, evaluation, notes)
+
+
+def _report(folder: Path, outcome: Outcome, remark: str | None, file: str, force: bool) -> None:
+    from attending.evaluation.report import write_report
+
+    model = outcome.model
+    facts = {
+        "File": Path(file).name,
+        "Model": str(outcome.folder),
+        "Recipe": model.recipe.name,
+        "Encoder": str(model.facts.get("encoder", "none")),
+        "Seed": str(model.facts.get("seed", "unknown")),
+        "Trained on": f"{model.facts.get('training_rows', 0):,} rows",
+        "Versions": ", ".join(f"{k} {v}" for k, v in model.facts.get("versions", {}).items()),
+    }
+    if remark:
+        facts["Rows"] = remark
+    write_report(
+        folder,
+        evaluation=outcome.evaluation,
+        documents=outcome.rows,
+        predictions=outcome.predictions,
+        labels=model.labels,
+        title=f"{model.recipe.name} on {Path(file).name}",
+        context=facts,
+        force=force,
+    )
+
+
+def _show(screen: Screen, outcome: Outcome, report: Path) -> None:
+    from attending.evaluation.wording import in_short
+
+    evaluation = outcome.evaluation
+    screen.show(headline_table(evaluation), "", label_table(evaluation), "")
+    screen.show(*in_short(evaluation), "")
+    screen.show(f"Report: {report / 'report.html'}")
+
+
+def _show_several(screen: Screen, outcomes: Sequence[Outcome], reports: Sequence[Path]) -> None:
+    rows = {o.folder.name: figures_of(o.evaluation) for o in outcomes}
+    screen.show(heading(f"{len(rows)} models that differ by seed"))
+    screen.show(spread_table(rows), "")
+    screen.show(f"Reports: {reports[0].parent.parent}/*/{reports[0].name}/report.html"
+                if reports[0].name.startswith("evaluation-")
+                else f"Reports: {reports[0].parent}/*/report.html")  # fmt: skip
+
+
+def _several(outcomes: Sequence[Outcome], bodies: Sequence[Any]) -> dict[str, Any]:
+    rows = {o.folder.name: figures_of(o.evaluation) for o in outcomes}
+    return {"models": dict(zip(rows, bodies, strict=True)), "spread": spread(rows)}

@@ -1,0 +1,323 @@
+"""``attending explain``: a page and pictures of the words that drove a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from attending.cli import options
+from attending.cli.columns import Columns
+from attending.cli.console import Screen
+from attending.cli.progress import Progress
+from attending.cli.rows import unreadable_lines
+from attending.cli.tables import facts, table
+from attending.errors import DataError
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+    from attending.explain.evidence import WordScores
+    from attending.explain.faithfulness import Faithfulness
+    from attending.explain.plausibility import Plausibility
+    from attending.models.base import Model
+    from attending.records import Prediction, Row
+
+_AT_ONCE = 64
+
+
+def explain(
+    model: options.Model,
+    file: options.File,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="PAGE.html",
+            help="Page to write. [bold]It holds the text of the messages.[/]",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ],
+    method: options.Method = None,
+    labels: Annotated[
+        Literal["predicted", "all"],
+        typer.Option("--labels", help="Show the words for the predicted label, or for every one."),
+    ] = "predicted",
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=0, metavar="N", help="First N rows only; 0: all of them."),
+    ] = 100,
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            "--ids", metavar="A,B", help="Just the rows with these ids.", show_default=False
+        ),
+    ] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(
+            "--png",
+            metavar="FILE",
+            help="Picture of one message a label with its words shaded.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    tsne: Annotated[
+        Path | None,
+        typer.Option(
+            "--tsne",
+            metavar="FILE",
+            help="Picture: a map of all documents as the model sees them, by label.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    faithfulness: Annotated[
+        bool,
+        typer.Option(
+            "--faithfulness",
+            help="Measure whether the words mattered to the model, beside random words, and "
+            "whether they are those that people marked. Takes a while.",
+        ),
+    ] = False,
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show which words drove the model, as a page that needs no network.
+
+    Which words count depends on the method; it is said on the page, with what it can't show.
+    """
+    from attending.explain.outputs import claim
+    from attending.models.base import require_method
+    from attending.models.store import load_model
+
+    screen = Screen(json)
+    for path in filter(None, (out, png, tsne)):
+        claim(path, force)
+    loaded = load_model(model)
+    method = require_method(method, loaded.methods, loaded.recipe.name)
+    columns = Columns(text=text, label=label, id=id, where=where, encoding=encoding)
+    corpus = columns.load(file)
+    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    rows = _chosen(corpus, ids, limit)
+    shown = explain_rows(screen, loaded, rows, method, labels)
+    write_words(out, shown, loaded, Path(file).name, force)
+    written = {"page": str(out)}
+    if png is not None:
+        write_picture(png, _examples(screen, loaded, corpus, method), loaded, force)
+        written["png"] = str(png)
+    if tsne is not None:
+        write_map(tsne, loaded, corpus, force)
+        written["tsne"] = str(tsne)
+    measured = _measure(screen, loaded, shown) if faithfulness else None
+    _conclude(screen, json, len(shown.rows), len(corpus.rows), method, written, measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Rows with their predictions, evidence and the scores of their words."""
+
+    rows: Sequence["Row"]
+    predictions: Sequence["Prediction"]
+    words: Sequence["WordScores"]
+    method: str
+
+
+def _chosen(corpus: "Corpus", ids: str | None, limit: int) -> Sequence["Row"]:
+    """Return the rows to show.
+
+    Raises:
+        DataError: If there is no row with an id.
+    """
+    from attending.errors import nearest
+
+    if ids is None:
+        return corpus.rows[: limit or None]
+    by_id: dict[str, list[Row]] = {}
+    for row in corpus.rows:
+        by_id.setdefault(row.id, []).append(row)
+    wanted = [name.strip() for name in ids.split(",") if name.strip()]
+    for name in wanted:
+        if name not in by_id:
+            raise DataError(
+                f'no row has the id "{name}"', where=corpus.name,
+                step=nearest(name, by_id).strip() or None,
+            )  # fmt: skip
+    return [row for name in wanted for row in by_id[name]]
+
+
+def explain_rows(
+    screen: Screen,
+    model: "Model",
+    rows: Sequence["Row"],
+    method: str | None = None,
+    labels: Any = "predicted",
+) -> Explained:
+    """Predict rows and find the words that spoke for their labels."""
+    from attending.explain.evidence import attach_spans, explained_words
+    from attending.models.base import require_method
+
+    method = require_method(method, model.methods, model.recipe.name)
+    predictions = model.predict(rows)
+    words: list[WordScores] = []
+    with Progress(screen, "explaining") as progress:
+        for start in range(0, len(rows), _AT_ONCE):
+            end = start + _AT_ONCE
+            words += explained_words(
+                model, rows[start:end], predictions[start:end], method=method, labels=labels
+            )
+            progress(min(end, len(rows)), len(rows))
+    return Explained(rows, attach_spans(rows, predictions, words), words, method)
+
+
+def write_words(path: Path, shown: Explained, model: "Model", file: str, force: bool) -> None:
+    """Write the page of explained rows."""
+    from attending.explain.page import write_page
+    from attending.explain.wording import caution
+
+    method = shown.method
+    write_page(
+        path,
+        shown.rows,
+        shown.predictions,
+        shown.words,
+        model.labels,
+        title=f"{model.recipe.name} on {file}",
+        method=method,
+        caution=caution(method),
+        force=force,
+    )
+
+
+def _examples(screen: Screen, model: "Model", corpus: "Corpus", method: str) -> Explained:
+    """Explain one document a label; where no labels are known, one a predicted label."""
+    from attending.explain.pictures import examples_per_label
+    from attending.records import Document
+
+    rows = corpus.rows
+    with Progress(screen, "choosing examples") as progress:
+        predictions = model.predict(rows, progress=progress)
+    chosen = examples_per_label(rows, predictions)
+    if not chosen:
+        taken = [
+            replace(row, labels=p.labels) if isinstance(row, Document) else row
+            for row, p in zip(rows, predictions, strict=True)
+        ]
+        chosen = examples_per_label(taken, predictions)
+    return explain_rows(screen, model, [rows[i] for i in chosen], method)
+
+
+def write_picture(path: Path, shown: Explained, model: "Model", force: bool) -> None:
+    """Draw explained rows, a panel each."""
+    from attending.explain.pictures import attention_png
+
+    attention_png(shown.rows, shown.predictions, shown.words, model.labels, path, force=force)
+
+
+def write_map(path: Path, model: "Model", corpus: "Corpus", force: bool) -> None:
+    """Draw a map of all documents that have a text."""
+    from attending.explain.pictures import tsne_png
+    from attending.records import is_blank
+
+    documents = [d for d in corpus.documents if not is_blank(d.text)]
+    labels = [d.label if d.label in model.labels else None for d in documents]
+    tsne_png(model.pooled(documents), labels, model.labels, path, force=force)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How faithful and how plausible an explanation is."""
+
+    faithfulness: "Faithfulness"
+    plausibility: "Plausibility"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both for JSON."""
+        return {
+            "faithfulness": self.faithfulness.to_dict(),
+            "plausibility": self.plausibility.to_dict(),
+        }
+
+
+def _measure(screen: Screen, model: "Model", shown: Explained) -> Measured:
+    from attending.explain.evidence import leading_words
+    from attending.explain.faithfulness import faithfulness
+    from attending.explain.plausibility import plausibility
+    from attending.records import Document
+
+    with Progress(screen, "taking words away") as progress:
+        faithful = faithfulness(
+            model, shown.rows, shown.predictions, shown.words, progress=progress
+        )
+    right = [
+        i
+        for i, (row, p) in enumerate(zip(shown.rows, shown.predictions, strict=True))
+        if isinstance(row, Document) and p.status == "ok" and row.labels in (None, p.labels)
+    ]
+    plausible = plausibility(
+        [shown.rows[i] for i in right],  # type: ignore[misc]  # only documents are in it
+        [leading_words(shown.predictions[i], shown.words[i]) for i in right],
+        [shown.predictions[i].evidence for i in right],
+    )
+    return Measured(faithful, plausible)
+
+
+def _conclude(
+    screen: Screen,
+    json: bool,
+    shown: int,
+    total: int,
+    method: str,
+    written: dict[str, str],
+    measured: Measured | None,
+) -> None:
+    if json:
+        body = {"rows": total, "shown": shown, "method": method, "written": written}
+        screen.data(body | (measured.to_dict() if measured else {}))
+        return
+    part = f"{shown:,} of {total:,} rows" if shown < total else f"{total:,} rows"
+    names = {"page": "page", "png": "picture", "tsne": "map"}
+    screen.show(facts([
+        ("rows", part + ("; --limit 0 takes all" if shown < total else "")),
+        ("method", method),
+        *((names[kind], path) for kind, path in written.items()),
+    ]))  # fmt: skip
+    if measured:
+        screen.show("", *_measured_lines(measured))
+    screen.tell("note", "page and picture hold the text of messages: handle them as patient data")
+
+
+def _measured_lines(measured: Measured) -> list[Any]:
+    """Return tables of faithfulness and plausibility with a line on how to read them."""
+    faithful, plausible = measured.faithfulness, measured.plausibility
+    explained, random = faithful.explained, faithful.random
+    rows = []
+    for name, better in (("comprehensiveness", "higher"), ("sufficiency", "lower")):
+        a, b = getattr(explained, f"{name}_area"), getattr(random, f"{name}_area")
+        rows.append([name, f"{a:.3f}", f"{b:.3f}", f"{a - b:+.3f}", f"{better} is better"])
+    lines: list[Any] = [
+        table(["", "these words", "random words", "difference", ""], rows, wide=(4,)),
+        f"Mean drop of the predicted label's probability over {faithful.documents:,} documents "
+        "when words are deleted (comprehensiveness) or only they are kept (sufficiency).",
+    ]
+    if plausible.mean is not None:
+        mean = plausible.mean
+        lines += [
+            "",
+            table(
+                ["agreement with people", "precision", "recall", "F1", "ranking", "chance"],
+                [["words", *(f"{v:.3f}" for v in (
+                    mean.word_precision, mean.word_recall, mean.word_f1,
+                    mean.average_precision, mean.chance,
+                ))]],
+            ),
+            f"Over {plausible.documents:,} rightly predicted documents in which people marked "
+            "words; ranking: average precision of the words' scores.",
+        ]  # fmt: skip
+    return lines

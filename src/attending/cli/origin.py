@@ -1,0 +1,160 @@
+"""What a model was trained on: enough to evaluate it honestly on the same file later.
+
+``data.json`` in the model folder holds a fingerprint of the file's documents and the positions of
+those that were held out. No id and no text is in it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from attending.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from attending.data.corpora import Corpus
+    from attending.data.splits import Split
+
+FILE = "data.json"
+FORMAT = 1
+By = Literal["label", "group", "date", "random"]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdout:
+    """Documents that training never saw: how they were chosen, and their positions in the file."""
+
+    by: By
+    share: float
+    seed: int
+    groups: tuple[str, ...] | None
+    positions: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def in_words(self) -> str:
+        """How the documents were chosen."""
+        if self.groups is not None:
+            return f"the groups {', '.join(self.groups)}"
+        if self.by == "date":
+            return f"the newest {self.share:.0%}"
+        return f"{self.share:.0%} by {self.by}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The file that a model was trained on.
+
+    ``file`` is its name, ``fingerprint`` that of its documents, in order, as they were read with
+    ``columns`` and ``where``; ``development`` is the fingerprint of a development file.
+    """
+
+    file: str
+    fingerprint: str
+    documents: int
+    columns: Mapping[str, str]
+    where: Mapping[str, str] = field(default_factory=dict)
+    holdout: Holdout | None = None
+    development: str | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write ``data.json`` into a model folder."""
+        body = {"format": FORMAT, **asdict(self)}
+        text = json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+        (folder / FILE).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Origin | None":
+        """Read a model folder's ``data.json``; ``None`` where there is none.
+
+        Raises:
+            ModelError: If it can't be read.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            return None
+        try:
+            body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if body.pop("format") != FORMAT:
+                raise ModelError("is of another format", where=str(path))
+            held = body.pop("holdout")
+            return cls(**body, holdout=None if held is None else _holdout(held))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelError(f"can't be read ({type(error).__name__})", where=str(path)) from None
+
+    def is_of(self, corpus: "Corpus") -> bool:
+        """Say whether a corpus holds the very documents that the model was trained on."""
+        return corpus.fingerprint == self.fingerprint
+
+
+def _holdout(body: Mapping[str, Any]) -> Holdout:
+    groups = body["groups"]
+    lists = {"positions": tuple(body["positions"]), "notes": tuple(body["notes"])}
+    return Holdout(**{**body, **lists, "groups": None if groups is None else tuple(groups)})
+
+
+def hold_out(
+    corpus: "Corpus", by: By, share: float, seed: int, groups: Sequence[str] | None
+) -> tuple["Corpus", Holdout]:
+    """Split a corpus; return its training part and what is held out.
+
+    Texts that occur several times are put on one side where the kind of split allows that.
+
+    Raises:
+        DataError: If the corpus can't be split so.
+    """
+    from attending.data.splits import split
+
+    documents = corpus.documents
+    made = split(documents, by=by, test=share, seed=seed, groups=groups)
+    if by in ("label", "random") and _shared_texts(corpus, made):
+        made = split(documents, by=by, test=share, seed=seed, keep_together="text")
+    shared = _shared_texts(corpus, made)
+    notes = [note for note in made.notes if "keep_together" not in note]
+    if shared:
+        notes.append(
+            f"{shared:,} of {len(made.test):,} held-out documents have a text that is in training "
+            "too: figures on them are too good"
+        )
+    train = replace(corpus, rows=(*(documents[i] for i in made.train), *corpus.problems))
+    held = Holdout(
+        by,
+        share,
+        seed,
+        None if groups is None else tuple(groups),
+        tuple(sorted(made.test)),
+        tuple(notes),
+    )
+    return train, held
+
+
+def _shared_texts(corpus: "Corpus", made: "Split") -> int:
+    from attending.data.folding import text_key
+
+    known = {text_key(corpus.documents[i].text) for i in made.train}
+    return sum(text_key(corpus.documents[i].text) in known for i in made.test)
+
+
+def held_out_part(corpus: "Corpus", origin: "Origin | None") -> "Corpus":
+    """Return the documents of a file that its model never saw.
+
+    Raises:
+        ModelError: If the model has none.
+        DataError: If the file is not the one that the model was trained on.
+    """
+    if origin is None or origin.holdout is None:
+        raise ModelError(
+            "the model has no held-out documents",
+            step="Train it with --holdout 0.2, or evaluate it on another file.",
+        )
+    if not origin.is_of(corpus):
+        conditions = ", ".join(f"{c} = {v}" for c, v in origin.where.items())
+        raise DataError(
+            f"these are not the documents of {origin.file} that the model was trained on"
+            + (f" (where {conditions})" if conditions else ""),
+            where=corpus.name,
+            found=f"{len(corpus):,} documents; in training {origin.documents:,}",
+            step="Name the same file, columns and conditions as in training.",
+        )
+    return corpus.subset(origin.holdout.positions)

@@ -1,0 +1,39 @@
+"""Rows that could not be read, and findings, in short lines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attending.data.check import CheckReport
+    from attending.records import Unreadable
+
+_SHOWN = 10
+
+
+def unreadable_lines(problems: Sequence["Unreadable"]) -> Iterator[str]:
+    """Yield one line that counts unreadable rows, and one for each of the first ten."""
+    from attending.data.wording import plural
+
+    if not problems:
+        return
+    yield f"{plural(len(problems), 'row')} can't be read:"
+    for row in problems[:_SHOWN]:
+        yield f"  {row.source or row.id}: {row.reason}"
+    if len(problems) > _SHOWN:
+        yield f"  and {len(problems) - _SHOWN:,} more"
+
+
+def line_numbers(lines: Iterable[int]) -> str:
+    """Return line numbers in words: ``line 7``, ``lines 7, 9, 12 and 4 more``."""
+    from attending.data.wording import some
+
+    numbers = sorted(lines)
+    return f"line{'' if len(numbers) == 1 else 's'} {some(numbers, _SHOWN)}"
+
+
+def findings_in_short(report: "CheckReport") -> Iterator[tuple[str, str]]:
+    """Yield severity and message of what matters before training: errors first, no notes."""
+    for severity in ("error", "warning"):
+        for finding in report.findings:
+            if finding.severity == severity:
+                yield severity, f"{finding.message} [{finding.code}]"

@@ -1,0 +1,141 @@
+"""Several trainings that differ by seed alone, and the mean and spread of their figures."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attending.cli.origin import Origin
+from attending.cli.progress import duration
+from attending.cli.tables import table
+from attending.errors import ModelError, OutputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from attending.recipe import Recipe
+    from attending.records import LabelSet
+
+SUMMARY = "seeds.json"
+_FOLDER = re.compile(r"seed-(\d+)")
+_HEADS = {"macro_f1": "macro-F1", "accuracy": "accuracy", "log_loss": "log loss"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A trained model: its seed, folder, development figures and facts."""
+
+    seed: int
+    folder: Path
+    metrics: Mapping[str, float]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def seed_folder(out: Path, seed: int) -> Path:
+    """Return the folder of one of several models."""
+    return out / f"seed-{seed}"
+
+
+def seed_folders(folder: Path) -> list[Path]:
+    """Return the model folders of ``train --seeds`` in a folder, by seed; none if it has none."""
+    if not folder.is_dir():
+        return []
+    found = [(int(m[1]), p) for p in folder.iterdir() if (m := _FOLDER.fullmatch(p.name))]
+    return [p for _, p in sorted(found) if (p / "attending.json").is_file()]
+
+
+def is_model_folder(folder: Path) -> bool:
+    """Say whether a folder holds a model, an unfinished run, or models by seed; nothing else."""
+    names = {p.name for p in folder.iterdir()}
+    if "attending.json" in names or names == {"run"}:
+        return True
+    return bool(names) and all(n == SUMMARY or _FOLDER.fullmatch(n) for n in names)
+
+
+def require_replaceable(folder: Path, force: bool, several: bool) -> None:
+    """Make sure that training may write to a folder, before anything is read.
+
+    Not even ``force`` replaces a folder that training did not make: ``--out .`` would otherwise
+    wipe the folder that one stands in.
+
+    Raises:
+        OutputError: If it may not.
+    """
+    from attending.training.job import claim
+
+    if folder.is_dir() and any(folder.iterdir()):
+        if force and not is_model_folder(folder):
+            raise OutputError(
+                "the folder holds something that train did not write, which --force leaves alone",
+                where=str(folder),
+                step="Choose another --out.",
+            )
+        if not force and several and is_model_folder(folder) and seed_folders(folder):
+            return
+    if not force:
+        claim(folder, force=False)
+
+
+def finished(
+    folder: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin, seed: int
+) -> Run | None:
+    """Return the run whose model is in a folder already, if it is the one that is wanted."""
+    from attending.models.store import portable
+
+    try:
+        if Origin.read(folder) != origin:
+            return None
+        manifest = json.loads((folder / "attending.json").read_text(encoding="utf-8"))
+        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        written_recipe = (folder / "recipe.toml").read_text(encoding="utf-8")
+    except (ModelError, OSError, ValueError):
+        return None
+    same = (written_recipe, manifest.get("label_set_hash"), manifest.get("seed"))
+    if same != (portable(recipe).to_toml(), labels.hash, seed):
+        return None
+    return Run(seed, folder, metrics, manifest)
+
+
+def spread_table(rows: Mapping[str, Mapping[str, float]], seconds: Sequence[float] = ()) -> "Table":
+    """Return a table of figures by run, with their mean and standard deviation below."""
+    names = list(next(iter(rows.values()), {}))
+    heads = ["", *(_HEADS.get(name, name) for name in names)]
+    body = [[run, *(written(n, figures[n]) for n in names)] for run, figures in rows.items()]
+    if seconds:
+        heads.append("time")
+        for row, spent in zip(body, seconds, strict=True):
+            row.append(duration(spent))
+    for label, kind in (("mean", "mean"), ("sd", "sd")):
+        values = [spread(rows)[name][kind] for name in names]
+        cells = [
+            written(n, v) if v is not None else "–" for n, v in zip(names, values, strict=True)
+        ]
+        body.append([label, *cells, *([""] if seconds else [])])
+    return table(heads, body)
+
+
+def spread(rows: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+    """Return mean, standard deviation (n - 1), number, least and greatest of each figure."""
+    from dataclasses import asdict
+
+    from attending.evaluation.significance import mean_and_spread
+
+    names = list(next(iter(rows.values()), {}))
+    return {n: asdict(mean_and_spread([figures[n] for figures in rows.values()])) for n in names}
+
+
+def write_summary(out: Path, runs: Sequence[Run]) -> None:
+    """Write the development figures of all runs and their spread."""
+    rows = {str(run.seed): dict(run.metrics) for run in runs}
+    body = {"seeds": [run.seed for run in runs], "development": rows, "spread": spread(rows)}
+    text = json.dumps(body, indent=2, allow_nan=False) + "\n"
+    (out / SUMMARY).write_text(text, encoding="utf-8")
+
+
+def written(name: str, value: float) -> str:
+    """Write a figure in the way of its kind: shares in per cent, others as decimals."""
+    shares = ("accuracy", "recall", "precision")
+    return f"{value:.1%}" if name.rpartition(" ")[2] in shares else f"{value:.3f}"

@@ -1,0 +1,286 @@
+"""``attending train``: from labelled rows to a model folder."""
+
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attending.cli import options
+from attending.cli.columns import Columns
+from attending.cli.console import Screen
+from attending.cli.origin import By
+from attending.cli.progress import TrainingProgress, development_figures, duration
+from attending.cli.rows import unreadable_lines
+from attending.cli.seeds import (
+    Run,
+    finished,
+    require_replaceable,
+    seed_folder,
+    spread_table,
+    write_summary,
+)
+from attending.cli.tables import facts
+from attending.cli.training_data import (
+    HoldoutWish,
+    TrainingData,
+    data_facts,
+    data_remarks,
+    look_first,
+    read_training_data,
+    recipe_counter,
+    window_facts,
+)
+
+if TYPE_CHECKING:
+    from attending.recipe import Recipe
+
+_HOLDOUT = "Honest figures from one file"
+_CHOICE = "What to train"
+
+
+def train(
+    file: options.File,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="DIR", help="Model folder to write.", rich_help_panel=options.OUTPUT
+        ),
+    ],
+    labels: options.Labels = None,
+    recipe: Annotated[
+        str,
+        typer.Option(
+            "--recipe",
+            metavar="R",
+            help="A name from [bold]attending recipes[/], or a recipe file.",
+            rich_help_panel=_CHOICE,
+        ),
+    ] = "lesa-bert",
+    encoder: options.Encoder = None,
+    settings: options.Settings = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Decides every random choice.")
+    ] = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=2,
+            help="Train N times, with N seeds from --seed on, and tell mean and spread.",
+            show_default=False,
+        ),
+    ] = None,
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            "--dev",
+            metavar="FILE",
+            help="Development rows, which choose the checkpoint. Without them, a share of the "
+            "training rows is carved off.",
+            show_default=False,
+        ),
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            "--holdout",
+            metavar="SHARE",
+            help="Keep this share of FILE out of training, such as 0.2: [bold]evaluate[/] on the "
+            "same FILE then uses just these rows.",
+            rich_help_panel=_HOLDOUT,
+            show_default=False,
+        ),
+    ] = None,
+    split_by: Annotated[
+        By,
+        typer.Option(
+            "--split-by",
+            help="What is held out: the same share of every label, whole groups, the newest, or "
+            "any rows.",
+            rich_help_panel=_HOLDOUT,
+        ),
+    ] = "label",
+    split_seed: Annotated[
+        int,
+        typer.Option("--split-seed", metavar="N", help="Seed.", rich_help_panel=_HOLDOUT),
+    ] = 2020,
+    holdout_groups: Annotated[
+        str | None,
+        typer.Option(
+            "--holdout-groups",
+            metavar="A,B",
+            help="Keep these groups out of training.",
+            rich_help_panel=_HOLDOUT,
+            show_default=False,
+        ),
+    ] = None,
+    text: options.Text = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    group: options.Group = None,
+    date: options.Date = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+    unknown_labels: options.UnknownLabels = "error",
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Don't look for faults in the rows first.")
+    ] = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Train a model on labelled rows and write its folder.
+
+    Looks at the rows first as [bold]check[/] does and stops at errors. Ctrl-C leaves a state from
+    which the same command goes on, to the same model bit for bit. A test file has no place here:
+    give it to [bold]evaluate[/].
+    """
+    from attending.recipe import Recipe, parse_setting
+
+    screen = Screen(json)
+    columns = Columns(text, label, id, group, date, where, encoding)
+    wish = HoldoutWish.of(holdout, split_by, split_seed, holdout_groups)
+    require_replaceable(out, force, seeds is not None)
+    named = Recipe.load(recipe)
+    made = named.with_encoder(encoder).override(dict(map(parse_setting, settings or ())))
+    data = read_training_data(file, columns, labels, dev, wish, unknown_labels)
+    _announce(screen, data, named, made, settings or ())
+    counter = None if no_check else recipe_counter(made)
+    if not no_check:
+        again = shlex.join(["attending", "check", file, *([dev] if dev else []), *columns.words()])
+        report = look_first(data, counter, screen, again)
+        screen.say(facts(window_facts(report, made)))
+    if seeds and force and out.is_dir():
+        shutil.rmtree(out)
+    runs = [
+        _train_one(
+            screen, data, made, seed + i, seed_folder(out, seed + i) if seeds else out, force
+        )
+        for i in range(seeds or 1)
+    ]
+    if seeds:
+        write_summary(out, runs)
+    if json:
+        screen.data(_machine(out, runs, data))
+    else:
+        _conclude(screen, out, runs, data, file, columns)
+
+
+def _announce(
+    screen: Screen, data: TrainingData, named: "Recipe", made: "Recipe", settings: Sequence[str]
+) -> None:
+    """Tell what is about to be trained on what."""
+    pairs = [*data_facts(data), ("recipe", f"{made.name}: {made.summary}")]
+    if settings:
+        pairs.append(("settings", ", ".join(settings)))
+    if made.family == "neural":
+        pairs.append(("encoder", _encoder(named, made)))
+    screen.say(facts(pairs))
+    screen.tell_all("note", data.train.notes)
+    screen.tell_all("note", data_remarks(data))
+    problems = list(unreadable_lines(data.train.problems))
+    screen.say(*problems) if problems else None
+
+
+def _encoder(named: "Recipe", made: "Recipe") -> str:
+    used, published = made["encoder"].name, named["encoder"].name
+    line = f"{used}, the bundled one" if used == "minilm" else used
+    if used != published:
+        line += f" (the recipe names {published}; --encoder recipe takes it)"
+    return line
+
+
+def _train_one(
+    screen: Screen, data: TrainingData, recipe: "Recipe", seed: int, folder: Path, force: bool
+) -> Run:
+    """Train one model, or take the one that an earlier run of the same command left."""
+    from attending.training.job import train_into
+
+    done = None if force else finished(folder, recipe, data.labels, data.origin, seed)
+    if done is not None:
+        screen.say(f"{folder} is trained already.")
+        return done
+    training = recipe.get("training")
+    with TrainingProgress(screen, training.epochs if training else None) as progress:
+        fitted = train_into(
+            folder,
+            recipe,
+            data.train.documents,
+            data.labels,
+            development=None if data.development is None else data.development.documents,
+            seed=seed,
+            force=force,
+            listener=progress.listen,
+        )
+    data.origin.write(folder)
+    return Run(seed, folder, fitted.metrics, fitted.model.facts, fitted.notes)
+
+
+def _remarks(run: Run) -> Iterator[str]:
+    """Yield what a person should know of a training that went well."""
+    yield from run.notes
+    if run.facts.get("rows_without_text"):
+        yield f"{run.facts['rows_without_text']} rows without text: not trained on"
+    if run.facts.get("skipped_steps"):
+        yield f"{run.facts['skipped_steps']} steps were not finite and left out"
+    notes = run.facts.get("label_state_notes") or ()
+    yield from notes[:3]
+    if len(notes) > 3:
+        yield f"{len(notes) - 3:,} more labels start like these"
+
+
+def _conclude(
+    screen: Screen,
+    out: Path,
+    runs: Sequence[Run],
+    data: TrainingData,
+    file: str,
+    columns: Columns,
+) -> None:
+    """Show development figures, where the model is, and what to type next."""
+    first = runs[0]
+    screen.tell_all("note", _remarks(first))
+    rows = first.facts.get("development_rows")
+    too_good = (
+        f"{rows:,} rows that also chose the checkpoint and the calibration, so a little too good"
+    )
+    if len(runs) > 1:
+        seconds = [float(run.facts.get("seconds", 0)) for run in runs]
+        screen.show(spread_table({f"seed {r.seed}": r.metrics for r in runs}, seconds))
+        screen.show(f"Development figures, on {too_good}.", "")
+    pairs = []
+    if len(runs) == 1:
+        if first.metrics:
+            line = ", ".join(development_figures(first.metrics))
+            pairs.append(("development", f"{line}; on {too_good}"))
+        pairs.append(("time", duration(float(first.facts.get("seconds", 0)))))
+    pairs.append(("model", f"{out}{'/seed-*' if len(runs) > 1 else ''}"))
+    screen.show(facts(pairs), "")
+    test = file if data.held_out else "test.csv"
+    words = columns.words() if data.held_out else columns.words("text", "label", "id", "group")
+    why = f"  # on the {data.held_out:,} documents held out" if data.held_out else ""
+    screen.show("Next:", f"  {shlex.join(['attending', 'evaluate', str(out), test, *words])}{why}")
+    if len(runs) == 1:
+        predict = ["attending", "predict", str(out), "new.csv", "--out", "predictions.jsonl"]
+        screen.show(f"  {shlex.join([*predict, *columns.words('text', 'id')])} --evidence")
+
+
+def _machine(out: Path, runs: Sequence[Run], data: TrainingData) -> dict[str, object]:
+    return {
+        "folder": str(out),
+        "labels": list(data.labels.ids),
+        "held_out": data.held_out,
+        "models": [
+            {
+                "folder": str(run.folder),
+                "seed": run.seed,
+                "development": dict(run.metrics),
+                "facts": dict(run.facts),
+                "notes": list(run.notes),
+            }
+            for run in runs
+        ],
+    }

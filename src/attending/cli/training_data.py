@@ -1,0 +1,188 @@
+"""The rows of a training run: read, matched with the labels, split, and looked at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from attending.cli.columns import Columns, described
+from attending.cli.console import Screen
+from attending.cli.origin import By, Origin, hold_out
+from attending.cli.rows import findings_in_short
+from attending.cli.tokens import TokenCounter, token_counter
+from attending.errors import DataError
+
+if TYPE_CHECKING:
+    from attending.data.check import CheckReport
+    from attending.data.corpora import Corpus
+    from attending.recipe import Recipe
+    from attending.records import LabelSet
+
+BUNDLED = "portal"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutWish:
+    """What the user wants to keep out of training, if anything."""
+
+    share: float | None
+    by: By
+    seed: int
+    groups: Sequence[str] | None
+
+    @classmethod
+    def of(cls, share: float | None, by: By, seed: int, groups: str | None) -> "HoldoutWish":
+        """Read the options.
+
+        Raises:
+            DataError: If they contradict each other.
+        """
+        named = [g.strip() for g in groups.split(",") if g.strip()] if groups else None
+        if named and share is not None:
+            raise DataError("--holdout and --holdout-groups exclude each other")
+        if share is None and not named and by != "label":
+            raise DataError(f"--split-by {by} needs --holdout", step="Pass --holdout 0.2.")
+        return cls(share, "group" if named else by, seed, named)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """Rows to train on and to choose by, their labels, and where they came from."""
+
+    train: "Corpus"
+    development: "Corpus | None"
+    labels: "LabelSet"
+    origin: Origin
+
+    @property
+    def held_out(self) -> int:
+        """How many documents were held out."""
+        return len(self.origin.holdout.positions) if self.origin.holdout else 0
+
+
+def read_training_data(
+    file: str,
+    columns: Columns,
+    labels: str | None,
+    dev: str | None,
+    wish: HoldoutWish,
+    unknown: Literal["error", "skip"],
+) -> TrainingData:
+    """Read a training file, its labels and a development file; hold out what is to be held out.
+
+    Raises:
+        DataError: If a file can't be read or split.
+        LabelError: If the label file is wrong, or a row's label isn't in it.
+    """
+    from attending.data.labels import infer_labels, load_labels, require_known
+
+    loaded = columns.load(file)
+    path = labels or (BUNDLED if file == BUNDLED else None)
+    known = load_labels(path) if path else infer_labels(loaded)
+    train = require_known(loaded, known, unknown)
+    held = None
+    if wish.share is not None or wish.groups is not None:
+        train, held = hold_out(loaded, wish.by, wish.share or 0.5, wish.seed, wish.groups)
+        train = require_known(train, known, unknown)
+    development = require_known(columns.load(dev), known, unknown) if dev else None
+    origin = Origin(
+        file=Path(file).name,
+        fingerprint=loaded.fingerprint,
+        documents=len(loaded),
+        columns=dict(loaded.columns),
+        where=columns.conditions,
+        holdout=held,
+        development=development.fingerprint if development else None,
+    )
+    return TrainingData(train, development, known, origin)
+
+
+def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
+    """Yield what a person should know of the rows."""
+    origin = data.origin
+    part = (
+        f"{len(data.train):,} of {origin.documents:,}" if data.held_out else f"{len(data.train):,}"
+    )
+    yield "file", f"{origin.file}: {part} documents to train on; {described(origin.columns)}"
+    counts = data.train.label_counts
+    yield "labels", ", ".join(f"{label} {counts.get(label, 0):,}" for label in data.labels.ids)
+    if origin.holdout:
+        yield "held out", f"{data.held_out:,} documents: {origin.holdout.in_words}"
+    if data.development is not None:
+        yield "development", f"{len(data.development):,} documents of a file of their own"
+
+
+def data_remarks(data: TrainingData) -> Iterator[str]:
+    """Yield what may surprise about the rows that were held out."""
+    held = data.origin.holdout
+    if held is None:
+        return
+    yield from held.notes
+    if held.by in ("label", "random") and any(d.group is not None for d in data.train):
+        yield (
+            f"a {data.origin.columns.get('group', 'group')} may be on both sides of the split, so "
+            "figures say little about new ones: --split-by group holds out whole ones"
+        )
+
+
+def recipe_counter(recipe: "Recipe") -> TokenCounter | None:
+    """Return what counts tokens as a recipe's encoder does; ``None`` for one that has none."""
+    if recipe.family != "neural":
+        return None
+    return token_counter(recipe["encoder"].name, recipe["windows"].max_tokens)
+
+
+def look_first(
+    data: TrainingData, counter: TokenCounter | None, screen: Screen, again: str
+) -> "CheckReport":
+    """Check the rows, tell errors and warnings in short, and stop at errors.
+
+    Args:
+        data: The rows.
+        counter: Counts tokens.
+        screen: Where to tell.
+        again: The command that shows all of it.
+
+    Raises:
+        DataError: If an error was found.
+    """
+    from attending.data.check import check
+
+    parts = {"train": data.train}
+    if data.development is not None:
+        parts["development"] = data.development
+    report = check(
+        parts,
+        data.labels,
+        count_tokens=counter.count if counter else None,
+        max_tokens=counter.limit if counter else None,
+    )
+    found = [(s, m) for s, m in findings_in_short(report) if "[long-texts]" not in m]
+    for severity, message in found:
+        screen.tell("error" if severity == "error" else "warning", message)
+    if not report.exit_ok:
+        raise DataError(
+            f"{sum(s == 'error' for s, _ in found)} of the faults above must be put right first",
+            where=data.origin.file,
+            step=f"See the lines with: {again}. Or pass --no-check.",
+        )
+    if found:
+        screen.tell("note", f"the lines are shown by: {again}")
+    return report
+
+
+def window_facts(report: "CheckReport", recipe: "Recipe") -> Iterator[tuple[str, str]]:
+    """Yield how much of the texts the model will read."""
+    tokens = next((x for s in report.corpora[:1] for x in s.lengths if x.unit == "tokens"), None)
+    if tokens is None or recipe.family != "neural":
+        return
+    spec = recipe["windows"]
+    line = f"up to {tokens.limit:,} tokens; longest document {tokens.largest:,}"
+    if tokens.over:
+        fates = {
+            "window": "read in several windows, to the end",
+            "truncate": f"cut: {tokens.unread:.1%} of all tokens would not be read",
+            "error": "refused as too long",
+        }
+        line += f"; {tokens.over:,} longer ones are {fates[spec.on_overflow]}"
+    yield "windows", line

@@ -1,0 +1,99 @@
+"""Which rows train and which choose the checkpoint; a development row never trains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attending.data.splits import split
+from attending.data.wording import plural
+from attending.errors import TrainingError
+from attending.recipe import Recipe
+from attending.records import Document, LabelSet
+
+FEWEST_TO_CARVE = 10
+_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Training and development rows, each with one label, and what to know of their choice."""
+
+    train: tuple[Document, ...]
+    development: tuple[Document, ...]
+    notes: tuple[str, ...] = ()
+
+
+def choose_rows(
+    recipe: Recipe,
+    train: Sequence[Document],
+    labels: LabelSet,
+    development: Sequence[Document] | None,
+    seed: int,
+) -> Rows:
+    """Sort out what trains and what is development.
+
+    Without ``development``, a share of the training rows (``training.development``) is carved
+    off, stratified by label, one text on one side; an empty sequence means that there is none.
+    Rows without a label are left out and counted in a note.
+
+    Raises:
+        TrainingError: If no row has a label, a row has several, or all have the same.
+        LabelError: If a label is not in the set.
+    """
+    rows, notes = _single_label(train, labels, "training row")
+    if not rows:
+        raise TrainingError(
+            "no row has a label", found=plural(len(train), "row"), step="Name the label column."
+        )
+    if len({d.label for d in rows}) < 2:
+        raise TrainingError(
+            f'all {len(rows)} rows have the label "{rows[0].label}"',
+            allowed="at least two labels",
+            step="Nothing can be learned from one label; check the label column.",
+        )
+    if development is None:
+        carved = _carve(rows, _share(recipe), seed)
+        return Rows(carved.train, carved.development, (*notes, *carved.notes))
+    held, more = _single_label(development, labels, "development row")
+    return Rows(rows, held, (*notes, *more))
+
+
+def label_counts(rows: Sequence[Document], labels: LabelSet) -> dict[str, int]:
+    """Return how many rows each label of the set has, in the set's order."""
+    counts = dict.fromkeys(labels.ids, 0)
+    for d in rows:
+        counts[d.label or ""] += 1
+    return counts
+
+
+def _single_label(
+    documents: Sequence[Document], labels: LabelSet, kind: str
+) -> tuple[tuple[Document, ...], tuple[str, ...]]:
+    rows = tuple(d for d in documents if d.labels is not None)
+    several = [d for d in rows if len(d.labels or ()) != 1]
+    if several:
+        raise TrainingError(
+            f"{plural(len(several), kind)} with no label or several; this recipe takes one a row",
+            where=str(several[0].source or f'row "{several[0].id}"'),
+        )
+    for d in rows:
+        labels.position(d.label or "")
+    left_out = len(documents) - len(rows)
+    return rows, ((f"{plural(left_out, kind)} without a label: left out",) if left_out else ())
+
+
+def _share(recipe: Recipe) -> float:
+    training = recipe.get("training")
+    return _SHARE if training is None else float(training.development)
+
+
+def _carve(rows: tuple[Document, ...], share: float, seed: int) -> Rows:
+    if not share:
+        return Rows(rows, ())
+    if len(rows) < FEWEST_TO_CARVE:
+        return Rows(rows, (), (f"{len(rows)} rows are too few to carve a development split from",))
+    carved = split(rows, test=share, seed=seed, keep_together="text")
+    return Rows(
+        tuple(rows[i] for i in carved.train),
+        tuple(rows[i] for i in carved.test),
+        carved.notes,
+    )
