@@ -74,9 +74,8 @@ def tests(table: dict[str, list[Cell]], names: Sequence[str]) -> list[str]:
     for (a, b), test, p in zip(pairs, found, adjusted, strict=True):
         span = test.interval
         low_high = "" if span is None else f"{span.low:+.3f} to {span.high:+.3f}"
-        lines.append(
-            f"| `{a}` | `{b}` | {test.difference:+.3f} | {low_high} | {test.p_value:.3f} | {p:.3f} |"
-        )
+        difference = f"{test.difference:+.3f} | {low_high} | {test.p_value:.3f} | {p:.3f}"
+        lines.append(f"| `{a}` | `{b}` | {difference} |")
     undecided = sum(p >= 0.05 for p in adjusted)
     lines += [
         "",

@@ -10,7 +10,7 @@ A test fails when a page differs from what this file would write.
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,13 @@ SLOTS = {
     "label_states": "What the model knows of each label before it reads a text. Needed by `lesa`.",
     "label_attention": "Makes one vector of a text, with or without a look at the labels.",
     "head": "Makes one score per label of that vector.",
+    "features": "Counts words. Only in recipes without an encoder.",
+    "estimator": "What scikit-learn fits. Takes the place of encoder, head and loss.",
     "loss": "What training makes small.",
     "sampler": "Which rows make a batch, and in which order. `bucketed` if left out.",
     "decoder": "Turns scores into probabilities and a label. Saved with the model.",
     "windows": "How a text becomes pieces that the encoder can take. `tokens` if left out.",
     "training": "How the network is fitted. Only in neural recipes.",
-    "features": "Counts words. Only in recipes without an encoder.",
-    "estimator": "What scikit-learn fits. Takes the place of encoder, head and loss.",
 }
 FIGURES = {
     "Over all labels": (
@@ -67,7 +67,7 @@ FIGURES = {
 }  # fmt: skip
 
 
-def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Yield the lines of a Markdown table."""
     for row in (head, ("---",) * len(head), *rows):
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
@@ -96,14 +96,16 @@ def _header(recipe: Recipe) -> list[str]:
 
 
 def _settings(recipe: Recipe) -> Iterator[str]:
-    """Yield a recipe's slots as TOML, one line each, with what differs from the defaults."""
-    for slot, spec in recipe.slots.items():
+    """Yield a recipe as TOML, a line a slot, with what differs from the defaults."""
+    yield f"name = {_toml(recipe.name)}"
+    for slot in filter(recipe.get, SLOTS):
+        spec = recipe[slot]
         own = {k: v for k, v in spec.model_dump(mode="json").items() if v != _default(spec, k)}
         pairs = ", ".join(f"{k} = {_toml(v)}" for k, v in own.items() if v is not None)
         yield f"{slot} = {{ kind = {_toml(spec.kind)}{', ' + pairs if pairs else ''} }}"
     if recipe.bundled:
         yield ""
-        yield "# with the bundled encoder:"
+        yield "[bundled]"
         yield from (f"{key} = {_toml(value)}" for key, value in recipe.bundled.items())
 
 
@@ -113,10 +115,8 @@ def _default(spec: Spec, key: str) -> Any:
 
 def parts() -> Iterator[str]:
     """Yield a section per slot with every kind and every setting of it."""
-    for slot in registry.slots():
+    for slot in sorted(registry.slots(), key=list(SLOTS).index):
         own = [p for k in registry.kinds(slot) if _is_ours(p := registry.part(slot, k))]
-        if not own:
-            continue
         yield f"### {slot}"
         yield ""
         yield SLOTS[slot]
@@ -125,9 +125,8 @@ def parts() -> Iterator[str]:
             yield f"**`{part.kind}`**: {(part.spec.__doc__ or '').strip()}"
             yield ""
             rows = list(_rows(part.spec))
-            yield from table(("Setting", "Default", "Values", "Meaning"), iter(rows)) if rows else (
-                "No settings.",
-            )
+            head = ("Setting", "Default", "Values", "Meaning")
+            yield from table(head, rows) if rows else ["No settings."]
             yield ""
 
 
@@ -161,11 +160,13 @@ def _values(field: Mapping[str, Any]) -> str:
         "maximum": "at most {:g}",
         "exclusiveMaximum": "below {:g}",
     }
-    bounds = [words_.format(field[key]) for key, words_ in limits.items() if key in field]
+    bounds = [limit.format(field[key]) for key, limit in limits.items() if key in field]
     return ", ".join([words[field["type"]], *bounds])
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
 
 

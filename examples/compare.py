@@ -28,6 +28,6 @@ for recipe in RECIPES:
     spread = mean_and_spread(scores)
     print(f"{recipe}: macro-F1 {spread.mean:.3f}, standard deviation {spread.sd:.3f}")
 
-test_ = paired_randomisation(truth, *(answers[recipe] for recipe in RECIPES), metric="macro_f1")
-print(f"difference {test_.difference:+.3f}, p = {test_.p_value:.4f}")
-print(f"95% interval {test_.interval.low:+.3f} to {test_.interval.high:+.3f}")
+compared = paired_randomisation(truth, *(answers[recipe] for recipe in RECIPES), metric="macro_f1")
+print(f"difference {compared.difference:+.3f}, p = {compared.p_value:.4f}")
+print(f"95% interval {compared.interval.low:+.3f} to {compared.interval.high:+.3f}")

@@ -7,7 +7,7 @@ and a text. Writes worklist.csv, which holds no text.
 import csv
 import sys
 
-from attending import Classifier, load_corpus
+from attending import Classifier, Prediction, load_corpus
 
 folder = sys.argv[1] if len(sys.argv) > 1 else "model"
 classifier = Classifier.load(folder)
@@ -18,7 +18,7 @@ ids = list(classifier.classes_)
 highest = ids[-1]
 
 
-def place(prediction):
+def place(prediction: Prediction) -> tuple[int, int, float]:
     """Sort key: no answer first, then by label from most urgent, then by probability."""
     if not prediction.labels:
         return (0, 0, 0.0)

@@ -2,14 +2,16 @@
 
 The Python of a page runs top to bottom in one namespace, in a folder with a few small files and
 with a tiny encoder in place of the bundled one. A console block's ``$ attending ...`` lines are
-parsed by the command line itself, without running them. Every page is seen, and the counts below
-make sure of that: raise them when pages are added.
+parsed by the command line itself, without running them. The scripts in ``examples/`` run in the same
+folder. Every page is seen, and the counts below make sure of that: raise them when pages are added.
 """
 
 import csv
 import re
+import runpy
 import shlex
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +23,10 @@ import attending
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PYTHON_BLOCKS_AT_LEAST = 10
-COMMANDS_AT_LEAST = 11
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PYTHON_BLOCKS_AT_LEAST = 25
+COMMANDS_AT_LEAST = 55
+EXAMPLES_AT_LEAST = 4
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<marks>`{3,})(?P<kind>\w*)[^\n`]*\n"
@@ -139,6 +143,20 @@ def test_the_python_of_a_page_runs(page, work_folder):
         exec(compile(padded, str(page), "exec"), namespace)
 
 
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(script, work_folder, monkeypatch, capsys):
+    messages = attending.load_corpus("messages.csv")
+    model = attending.Classifier(recipe="tfidf-logistic", labels="labels.toml")
+    model.fit(messages).save("model")
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    before = set(work_folder.iterdir())
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out
+    made = {path.name for path in set(work_folder.iterdir()) - before}
+    promised = set(re.findall(r'"([\w-]+\.(?:csv|html)|triage-\w+)"', script.read_text("utf-8")))
+    assert made == promised - {path.name for path in before}
+
+
 @pytest.mark.parametrize(
     ("block", "words"), COMMANDS, ids=[f"{b} {' '.join(w[:2])}" for b, w in COMMANDS]
 )
@@ -191,3 +209,4 @@ def test_every_fence_is_seen():
         assert fences == 2 * sum(b.page == page for b in BLOCKS), page
     assert sum(len(found) for found in PYTHON.values()) >= PYTHON_BLOCKS_AT_LEAST
     assert len(COMMANDS) >= COMMANDS_AT_LEAST
+    assert len(EXAMPLES) >= EXAMPLES_AT_LEAST

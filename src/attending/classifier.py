@@ -19,7 +19,7 @@ from attending.records import Document, LabelSet, Prediction, Row, Unreadable
 from attending.training.fit import Fitted, fit
 from attending.training.progress import Listener
 
-Texts = Iterable[str | None | Row]
+Texts = Iterable[str | Row | None]
 
 
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

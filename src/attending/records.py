@@ -91,7 +91,11 @@ Row = Document | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label and what it means."""
+    """A label and what it means.
+
+    A label without a name goes by its id. White space around keywords and synonyms and blank ones
+    mean nothing and are taken off, so that a label read back from its file is the same label.
+    """
 
     id: str
     name: str = ""
@@ -99,6 +103,12 @@ class Label:
     keywords: tuple[str, ...] = ()
     synonyms: tuple[str, ...] = ()
     parent: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.id)
+        for field_ in ("keywords", "synonyms"):
+            words = tuple(w.strip() for w in getattr(self, field_) if w.strip())
+            object.__setattr__(self, field_, words)
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,8 @@ class LabelSet(Sequence[Label]):
         ordered: Whether the order means something (from least to most).
 
     Raises:
-        LabelError: If two labels share an id, an id is blank, or a parent is not in the set.
+        LabelError: If two labels share an id, an id is blank or has white space around it, or a
+            parent is not in the set.
     """
 
     labels: tuple[Label, ...]
@@ -120,14 +131,26 @@ class LabelSet(Sequence[Label]):
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
+        where = f'label set "{self.name}"'
         for label in self.labels:
             if not label.id.strip():
-                raise LabelError("a label has a blank id", where=f'label set "{self.name}"')
-            if label.id in seen:
+                raise LabelError("a label has a blank id", where=where)
+            if label.id != label.id.strip():
                 raise LabelError(
-                    f'the label id "{label.id}" occurs twice', where=f'label set "{self.name}"'
+                    f'the label id "{label.id}" has white space around it',
+                    where=where,
+                    step="Take it off, in the labels and in the rows.",
                 )
+            if label.id in seen:
+                raise LabelError(f'the label id "{label.id}" occurs twice', where=where)
             seen.add(label.id)
+        for label in self.labels:
+            if label.parent is not None and label.parent not in seen:
+                raise LabelError(
+                    f'the parent "{label.parent}" of "{label.id}" is not a label of the set',
+                    where=where,
+                    step=nearest(label.parent, seen).strip() or None,
+                )
 
     @classmethod
     def from_ids(cls, ids: Sequence[str], name: str = "label") -> "LabelSet":

@@ -161,7 +161,10 @@ class Training(Spec):
     batch_size: int = Field(16, ge=1, description="documents a step")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added up a step")
     learning_rate: float = Field(3e-5, gt=0, description="of the encoder, at its peak")
-    head_learning_rate: float | None = Field(None, gt=0, description="of head and label vectors")
+    head_learning_rate: float | None = Field(None, gt=0, description="of the head; unset: same")
+    label_learning_rate: float | None = Field(
+        None, gt=0, description="of label vectors; unset: as the encoder's"
+    )
     weight_decay: float = Field(0.01, ge=0, description="not on biases, norms and embeddings")
     warmup: Share = Field(0.1, description="share of the steps with a rising learning rate")
     clip: float = Field(1.0, gt=0, description="largest norm of the gradient")

@@ -1,5 +1,6 @@
 """Short trainings of a tiny network, and what a run leaves behind."""
 
+import gc
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -31,6 +32,13 @@ def train(messages: Any, urgency: Any, tiny_recipe: Callable[..., Any]) -> Calla
         return fit(tiny_recipe(recipe, **settings), tuple(rows), labels, **options)
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _light_collections() -> None:
+    """Keep what the libraries hold out of the collections that each training starts."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -1,26 +1,26 @@
 """The command line itself: verbs by name, and what holds for all of them."""
 
+import inspect
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from attending import __version__
-from attending.cli import (
-    check,
-    data,
-    demo,
-    doctor,
-    evaluate,
-    explain,
-    labels,
-    predict,
-    recipes,
-    train,
-)
+from attending.cli.check import check
+from attending.cli.data import verbs as data_verbs
+from attending.cli.demo import demo
+from attending.cli.doctor import doctor
+from attending.cli.evaluate import evaluate
+from attending.cli.explain import explain
 from attending.cli.faults import DEBUG, guarded, run
+from attending.cli.labels import verbs as labels_verbs
+from attending.cli.predict import predict
+from attending.cli.recipes import verbs as recipes_verbs
+from attending.cli.train import train
 
 _FIRST, _DATA, _MODELS = "First steps", "Your data", "Models"
 
@@ -97,16 +97,22 @@ def start(
         sys.stdout.write(context.get_help())
 
 
-app.command("demo", rich_help_panel=_FIRST)(demo.demo)
-app.command("doctor", rich_help_panel=_FIRST)(doctor.doctor)
-app.command("check", rich_help_panel=_DATA)(check.check)
-app.add_typer(data.verbs, name="data", rich_help_panel=_DATA)
-app.add_typer(labels.verbs, name="labels", rich_help_panel=_DATA)
-app.command("train", rich_help_panel=_MODELS)(train.train)
-app.command("evaluate", rich_help_panel=_MODELS)(evaluate.evaluate)
-app.command("predict", rich_help_panel=_MODELS)(predict.predict)
-app.command("explain", rich_help_panel=_MODELS)(explain.explain)
-app.add_typer(recipes.verbs, name="recipes", rich_help_panel=_MODELS)
+def _add(verb: Callable[..., None], panel: str) -> None:
+    """Add a verb; its docstring is its help, with lines joined to paragraphs."""
+    page = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(verb) or "")
+    app.command(verb.__name__, help=page, rich_help_panel=panel)(verb)
+
+
+_add(demo, _FIRST)
+_add(doctor, _FIRST)
+_add(check, _DATA)
+app.add_typer(data_verbs, name="data", rich_help_panel=_DATA)
+app.add_typer(labels_verbs, name="labels", rich_help_panel=_DATA)
+_add(train, _MODELS)
+_add(evaluate, _MODELS)
+_add(predict, _MODELS)
+_add(explain, _MODELS)
+app.add_typer(recipes_verbs, name="recipes", rich_help_panel=_MODELS)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Level = Literal["error", "warning", "note"]
 _STYLES: dict[str, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-_FIRST_WORD = re.compile(r"\s*(?:(?:error|warning|note):?\s+)?")
+_HEAD = re.compile(r"\s*(?:(?:error|warning|note):?\s+)?")
 _UNBOUNDED = 100_000
 _NARROWEST = 40
 
@@ -45,6 +45,11 @@ class Screen:
     def show(self, *lines: "RenderableType") -> None:
         """Write results: lines, tables, or nothing for an empty line."""
         _write(self.out, lines)
+
+    def commands(self, *lines: str) -> None:
+        """Write commands to type next; they are never broken, so that they can be copied."""
+        for line in lines:
+            self.out.print(visible(line), soft_wrap=True)
 
     def say(self, *lines: "RenderableType") -> None:
         """Write what a person may want to know on the way."""
@@ -97,16 +102,28 @@ def _write(console: "Console", lines: Iterable["RenderableType"]) -> None:
 
     for line in lines or [""]:
         if not isinstance(line, str | Text):
-            console.print(line)
+            _write_table(console, line)
             continue
         text = line if isinstance(line, Text) else Text(visible(line))
         for part in _wrapped(text, console):
             console.print(part, soft_wrap=True)
 
 
+def _write_table(console: "Console", table: "RenderableType") -> None:
+    """Write a table; without the blanks that fill its last column up, where they would be kept."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        console.print(line.rstrip(), soft_wrap=True)
+
+
 def _wrapped(text: "Text", console: "Console") -> Iterable["Text"]:
     """Wrap a line at blanks; what goes on in the next lines stands under its first word."""
-    indent = _FIRST_WORD.match(text.plain).end()
+    head = _HEAD.match(text.plain)
+    indent = head.end() if head else 0
     if console.width >= _UNBOUNDED or console.width < indent + _NARROWEST:
         return [text]
     lines = text[indent:].wrap(console, console.width - indent)

@@ -12,7 +12,7 @@ import typer
 from attending.cli import options
 from attending.cli.console import Screen, heading
 from attending.cli.demo_folder import DemoFolder
-from attending.cli.explain import Explained, explain_rows, write_map, write_picture, write_words
+from attending.cli.explain import explain_rows, write_map, write_picture, write_words
 from attending.cli.highlights import highlighted
 from attending.cli.origin import Origin, hold_out
 from attending.cli.progress import TrainingProgress
@@ -20,6 +20,8 @@ from attending.cli.tables import facts, table
 from attending.cli.tokens import require_bundled
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from attending.data.corpora import Corpus
     from attending.evaluation.result import Evaluation
     from attending.models.base import Model
@@ -133,7 +135,7 @@ def _system(
     return Fitted(name, fitted.model, predictions, evaluation, seconds)
 
 
-def _results_table(fitted: Sequence[Fitted]) -> object:
+def _results_table(fitted: Sequence[Fitted]) -> "Table":
     from attending.evaluation.wording import figure, interval_of, span
 
     rows = []
@@ -192,22 +194,15 @@ def _examples(screen: Screen, folder: DemoFolder, best: Fitted, test: "Corpus") 
     rows, predictions = test.documents, best.predictions
     chosen = examples_per_label(rows, predictions, most_words=_LONGEST)
     mistake = worst_mistake(rows, predictions, best.model.labels)
-    shown = explain_rows(screen, best.model, [rows[i] for i in chosen])
-    write_picture(folder.picture, shown, best.model, force=True)
-    if mistake is not None:
-        wrong = explain_rows(screen, best.model, [rows[mistake]])
-        shown = Explained(
-            [*shown.rows, *wrong.rows],
-            [*shown.predictions, *wrong.predictions],
-            [*shown.words, *wrong.words],
-            shown.method,
-        )
+    picked = [rows[i] for i in (*chosen, *([] if mistake is None else [mistake]))]
+    shown = explain_rows(screen, best.model, picked)
+    write_picture(folder.picture, shown.first(len(chosen)), best.model, force=True)
     screen.show(heading("Messages that it had never seen, and the words that drove it"))
-    for row, prediction in zip(shown.rows, shown.predictions, strict=True):
-        right = row.labels == prediction.labels
-        head = f"{verdict(prediction, best.model.labels)}"
-        screen.show("", heading(head if right else f"A mistake. {head}; truly {row.label}"))
-        screen.show(*highlighted(screen, row.text, prediction.evidence))
+    for row, prediction in zip(picked, shown.predictions, strict=True):
+        head = verdict(prediction, best.model.labels)
+        if row.labels != prediction.labels:
+            head = f"A mistake. {head}; truly {row.label}"
+        screen.show("", heading(head), *highlighted(screen, row.text, prediction.evidence))
 
 
 def worst_mistake(

@@ -30,7 +30,7 @@ def doctor(json: options.Json = False) -> None:
     from attending.models.store import versions
 
     screen = Screen(json)
-    found = {
+    found: dict[str, Any] = {
         "attending": __version__,
         "versions": versions(),
         "machine": _machine(),
@@ -99,7 +99,7 @@ def _speed(kind: Any) -> float:
 def _encoder() -> dict[str, Any]:
     """Say whether the bundled encoder is installed and is the tested one."""
     from attending.errors import AttendingError
-    from attending.parts.encoders import bundled_path
+    from attending.parts.sources import bundled_path
 
     try:
         return {"name": "minilm", "usable": True, "folder": str(bundled_path()), "problem": None}
@@ -120,7 +120,7 @@ def _lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("machine", f"{machine['system']}, {machine['usable_processors']} of "
                     f"{machine['processors']} processors, {machine['threads']} threads"
                     + (f", {memory} GiB" if memory else "") + where),
-        ("precision", f"trains in {machine['training_precision']}; bfloat16 is multiplied {native}"),
+        ("precision", f"trains in {machine['training_precision']}; bfloat16 runs {native}"),
         ("speed", f"{machine['float32_gflops']:,.0f} GFLOP/s in float32, "
                   f"{machine['bfloat16_gflops']:,.0f} in bfloat16"),
         ("encoder", f"minilm, bundled, verified: {encoder['folder']}" if encoder["usable"]

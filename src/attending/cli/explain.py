@@ -128,6 +128,15 @@ class Explained:
     words: Sequence["WordScores"]
     method: str
 
+    def first(self, count: int) -> "Explained":
+        """Return the first rows."""
+        return replace(
+            self,
+            rows=self.rows[:count],
+            predictions=self.predictions[:count],
+            words=self.words[:count],
+        )
+
 
 def _chosen(corpus: "Corpus", ids: str | None, limit: int) -> Sequence["Row"]:
     """Return the rows to show.
@@ -226,7 +235,7 @@ def write_map(path: Path, model: "Model", corpus: "Corpus", force: bool) -> None
     from attending.records import is_blank
 
     documents = [d for d in corpus.documents if not is_blank(d.text)]
-    labels = [d.label if d.label in model.labels else None for d in documents]
+    labels = [d.label if d.label in model.labels.ids else None for d in documents]
     tsne_png(model.pooled(documents), labels, model.labels, path, force=force)
 
 

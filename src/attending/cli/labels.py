@@ -72,7 +72,7 @@ def show(
     ]
     wide = (len(heads) - 2, len(heads) - 1)
     screen.show(table(heads, rows, wide=wide))
-    strange = {x: n for x, n in (counts or {}).items() if x not in found}
+    strange = {x: n for x, n in (counts or {}).items() if x not in found.ids}
     for name, n in strange.items():
         screen.tell("warning", f'label "{name}" ({n:,} rows) is not in the label set')
 
@@ -97,6 +97,6 @@ def _machine(found: "LabelSet", counts: dict[str, int] | None) -> dict[str, obje
         **(
             {}
             if counts is None
-            else {"unknown": {k: n for k, n in counts.items() if k not in found}}
+            else {"unknown": {k: n for k, n in counts.items() if k not in found.ids}}
         ),
     }

@@ -26,7 +26,7 @@ Text = Annotated[
     typer.Option(
         "--text",
         metavar="COLUMN",
-        help="Column of the text. [dim]Columns that aren't named are found by their usual names.[/]",
+        help="Column of the text. Columns that aren't named are found by their usual names.",
         rich_help_panel=COLUMNS,
         show_default=False,
     ),

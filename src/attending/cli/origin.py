@@ -61,7 +61,7 @@ class Origin:
     def write(self, folder: Path) -> None:
         """Write ``data.json`` into a model folder."""
         body = {"format": FORMAT, **asdict(self)}
-        text = json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(body, ensure_ascii=False) + "\n"
         (folder / FILE).write_text(text, encoding="utf-8")
 
     @classmethod

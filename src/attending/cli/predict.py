@@ -161,6 +161,8 @@ def _summary(
     corpus: "Corpus", predictions: Sequence["Prediction"], model: "Model", out: str
 ) -> list[tuple[str, str]]:
     """Count what became of the rows, in words."""
+    from attending.data.wording import plural
+
     counts = _counts(corpus, predictions, model, out)
     total, status = counts["rows"], counts["status"]
     parts = [f"{status.get('ok', 0):,} answered"]
@@ -171,9 +173,11 @@ def _summary(
                 f"{status[name]:,} {fate}" + (f" ({line_numbers(lines)})" if lines else "")
             )
     pairs = [("rows", f"{total:,}: {', '.join(parts)}")]
-    pairs.append(("labels", ", ".join(f"{x} {n:,}" for x, n in counts["labels"].items())))
-    if counts["abstained"]:
-        pairs.append(("unsure", f"{counts['abstained']:,} without a label: for a person to read"))
+    pairs.append(("labels", ", ".join(f"{x}: {n:,}" for x, n in counts["labels"].items())))
+    silent = total - status.get("ok", 0) + counts["abstained"]
+    if silent:
+        unsure = f", {counts['abstained']:,} of them for doubt" if counts["abstained"] else ""
+        pairs.append(("no label", f"{plural(silent, 'row')}{unsure}: for a person to read"))
     if counts["read_in_part"]:
         pairs.append(
             ("read in part", f"{counts['read_in_part']:,}: too long to be read to the end")

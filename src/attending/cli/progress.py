@@ -31,13 +31,10 @@ class Progress:
         self.screen, self.task, self.unit = screen, task, unit
         self._started = self._told_at = time.monotonic()
         self._told_share = 0.0
-        self._bar = _bar(screen) if screen.err.is_terminal else None
+        self._bar: Any = _bar(screen) if screen.err.is_terminal else None
         self._row: Any = None
 
     def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-            self._row = self._bar.add_task(self.task, total=None, unit=self.unit, left="")
         return self
 
     def __exit__(
@@ -46,7 +43,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
+        if self._row is not None:
             self._bar.stop()
 
     def __call__(self, done: int, total: int, seconds_left: float | None = None) -> None:
@@ -56,6 +53,9 @@ class Progress:
             seconds_left = (now - self._started) / done * (total - done)
         left = f"{duration(seconds_left)} left" if seconds_left is not None else ""
         if self._bar is not None:
+            if self._row is None:
+                self._bar.start()
+                self._row = self._bar.add_task(self.task, unit=self.unit, left="")
             self._bar.update(self._row, completed=done, total=total, left=left)
             return
         share = done / total if total else 1.0
@@ -101,8 +101,10 @@ def development_figures(metrics: Mapping[str, float]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: ``8 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return a time in words: ``under 1 s``, ``8 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)
+    if seconds < 1:
+        return "under 1 s"
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

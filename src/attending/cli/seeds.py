@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,54 +42,48 @@ def seed_folder(out: Path, seed: int) -> Path:
 
 def seed_folders(folder: Path) -> list[Path]:
     """Return the model folders of ``train --seeds`` in a folder, by seed; none if it has none."""
+    from attending.models.store import MANIFEST
+
     if not folder.is_dir():
         return []
     found = [(int(m[1]), p) for p in folder.iterdir() if (m := _FOLDER.fullmatch(p.name))]
-    return [p for _, p in sorted(found) if (p / "attending.json").is_file()]
+    return [p for _, p in sorted(found) if (p / MANIFEST).is_file()]
 
 
-def is_model_folder(folder: Path) -> bool:
-    """Say whether a folder holds a model, an unfinished run, or models by seed; nothing else."""
-    names = {p.name for p in folder.iterdir()}
-    if "attending.json" in names or names == {"run"}:
-        return True
-    return bool(names) and all(n == SUMMARY or _FOLDER.fullmatch(n) for n in names)
-
-
-def require_replaceable(folder: Path, force: bool, several: bool) -> None:
+def require_place(out: Path, force: bool, several: bool) -> None:
     """Make sure that training may write to a folder, before anything is read.
 
-    Not even ``force`` replaces a folder that training did not make: ``--out .`` would otherwise
-    wipe the folder that one stands in.
-
     Raises:
-        OutputError: If it may not.
+        OutputError: If it is in use and ``force`` is not set, or holds something that training
+            did not write, which not even ``force`` replaces.
     """
-    from attending.training.job import claim
+    from attending.models.store import RUN, require_free
 
-    if folder.is_dir() and any(folder.iterdir()):
-        if force and not is_model_folder(folder):
-            raise OutputError(
-                "the folder holds something that train did not write, which --force leaves alone",
-                where=str(folder),
-                step="Choose another --out.",
-            )
-        if not force and several and is_model_folder(folder) and seed_folders(folder):
-            return
-    if not force:
-        claim(folder, force=False)
+    if not several:
+        require_free(out, force or (out / RUN).is_dir())
+        return
+    if out.is_file():
+        raise OutputError("is a file, not a folder", where=str(out))
+    names = [p.name for p in out.iterdir()] if out.is_dir() else []
+    strange = [name for name in names if name != SUMMARY and not _FOLDER.fullmatch(name)]
+    if strange:
+        raise OutputError(
+            "the folder holds something else than models by seed",
+            where=str(out),
+            step="Choose another --out.",
+        )
 
 
 def finished(
     folder: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin, seed: int
 ) -> Run | None:
     """Return the run whose model is in a folder already, if it is the one that is wanted."""
-    from attending.models.store import portable
+    from attending.models.store import MANIFEST, portable
 
     try:
         if Origin.read(folder) != origin:
             return None
-        manifest = json.loads((folder / "attending.json").read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
         written_recipe = (folder / "recipe.toml").read_text(encoding="utf-8")
     except (ModelError, OSError, ValueError):
@@ -99,9 +94,16 @@ def finished(
     return Run(seed, folder, metrics, manifest)
 
 
+def drop_others(out: Path, runs: Sequence[Run]) -> None:
+    """Remove models of seeds that an earlier run had and this one, which replaces it, has not."""
+    for folder in seed_folders(out):
+        if folder not in [run.folder for run in runs]:
+            shutil.rmtree(folder)
+
+
 def spread_table(rows: Mapping[str, Mapping[str, float]], seconds: Sequence[float] = ()) -> "Table":
     """Return a table of figures by run, with their mean and standard deviation below."""
-    names = list(next(iter(rows.values()), {}))
+    names = _in_all(rows)
     heads = ["", *(_HEADS.get(name, name) for name in names)]
     body = [[run, *(written(n, figures[n]) for n in names)] for run, figures in rows.items()]
     if seconds:
@@ -123,8 +125,14 @@ def spread(rows: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float
 
     from attending.evaluation.significance import mean_and_spread
 
-    names = list(next(iter(rows.values()), {}))
+    names = _in_all(rows)
     return {n: asdict(mean_and_spread([figures[n] for figures in rows.values()])) for n in names}
+
+
+def _in_all(rows: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the figures that every run has, in the order of the first."""
+    first = next(iter(rows.values()), {})
+    return [name for name in first if all(name in figures for figures in rows.values())]
 
 
 def write_summary(out: Path, runs: Sequence[Run]) -> None:

@@ -8,6 +8,9 @@ from attending.cli.console import visible
 if TYPE_CHECKING:
     from rich.table import Table
 
+_NAMES = 11
+"""Least width of the names of facts, so that several lists of them stand in line."""
+
 
 def table(
     columns: Sequence[str],
@@ -44,7 +47,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> "Table":
     from rich.text import Text
 
     made = Table.grid(padding=(0, 2, 0, 0))
-    made.add_column(no_wrap=True, style="bold")
+    made.add_column(no_wrap=True, style="bold", min_width=_NAMES)
     made.add_column()
     for name, fact in pairs:
         made.add_row(Text(visible(name)), Text(visible(fact)))

@@ -1,7 +1,6 @@
 """``attending train``: from labelled rows to a model folder."""
 
 import shlex
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,8 +15,9 @@ from attending.cli.progress import TrainingProgress, development_figures, durati
 from attending.cli.rows import unreadable_lines
 from attending.cli.seeds import (
     Run,
+    drop_others,
     finished,
-    require_replaceable,
+    require_place,
     seed_folder,
     spread_table,
     write_summary,
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from attending.recipe import Recipe
 
 _HOLDOUT = "Honest figures from one file"
-_CHOICE = "What to train"
+# True of every development split that is carved off, so not worth a line.
+_EXPECTED = "documents of the same text are kept on one side"
 
 
 def train(
@@ -56,7 +57,6 @@ def train(
             "--recipe",
             metavar="R",
             help="A name from [bold]attending recipes[/], or a recipe file.",
-            rich_help_panel=_CHOICE,
         ),
     ] = "lesa-bert",
     encoder: options.Encoder = None,
@@ -143,7 +143,7 @@ def train(
     screen = Screen(json)
     columns = Columns(text, label, id, group, date, where, encoding)
     wish = HoldoutWish.of(holdout, split_by, split_seed, holdout_groups)
-    require_replaceable(out, force, seeds is not None)
+    require_place(out, force, seeds is not None)
     named = Recipe.load(recipe)
     made = named.with_encoder(encoder).override(dict(map(parse_setting, settings or ())))
     data = read_training_data(file, columns, labels, dev, wish, unknown_labels)
@@ -153,8 +153,6 @@ def train(
         again = shlex.join(["attending", "check", file, *([dev] if dev else []), *columns.words()])
         report = look_first(data, counter, screen, again)
         screen.say(facts(window_facts(report, made)))
-    if seeds and force and out.is_dir():
-        shutil.rmtree(out)
     runs = [
         _train_one(
             screen, data, made, seed + i, seed_folder(out, seed + i) if seeds else out, force
@@ -163,6 +161,7 @@ def train(
     ]
     if seeds:
         write_summary(out, runs)
+        drop_others(out, runs) if force else None
     if json:
         screen.data(_machine(out, runs, data))
     else:
@@ -221,7 +220,7 @@ def _train_one(
 
 def _remarks(run: Run) -> Iterator[str]:
     """Yield what a person should know of a training that went well."""
-    yield from run.notes
+    yield from (note for note in run.notes if note != _EXPECTED)
     if run.facts.get("rows_without_text"):
         yield f"{run.facts['rows_without_text']} rows without text: not trained on"
     if run.facts.get("skipped_steps"):
@@ -244,9 +243,8 @@ def _conclude(
     first = runs[0]
     screen.tell_all("note", _remarks(first))
     rows = first.facts.get("development_rows")
-    too_good = (
-        f"{rows:,} rows that also chose the checkpoint and the calibration, so a little too good"
-    )
+    chose = "chose the checkpoint and" if "encoder" in first.facts else "set"
+    too_good = f"{rows:,} rows that also {chose} the calibration, so a little too good"
     if len(runs) > 1:
         seconds = [float(run.facts.get("seconds", 0)) for run in runs]
         screen.show(spread_table({f"seed {r.seed}": r.metrics for r in runs}, seconds))
@@ -262,10 +260,11 @@ def _conclude(
     test = file if data.held_out else "test.csv"
     words = columns.words() if data.held_out else columns.words("text", "label", "id", "group")
     why = f"  # on the {data.held_out:,} documents held out" if data.held_out else ""
-    screen.show("Next:", f"  {shlex.join(['attending', 'evaluate', str(out), test, *words])}{why}")
+    screen.show("Next:")
+    screen.commands(f"  {shlex.join(['attending', 'evaluate', str(out), test, *words])}{why}")
     if len(runs) == 1:
         predict = ["attending", "predict", str(out), "new.csv", "--out", "predictions.jsonl"]
-        screen.show(f"  {shlex.join([*predict, *columns.words('text', 'id')])} --evidence")
+        screen.commands(f"  {shlex.join([*predict, *columns.words('text', 'id')])} --evidence")
 
 
 def _machine(out: Path, runs: Sequence[Run], data: TrainingData) -> dict[str, object]:

@@ -186,8 +186,8 @@ def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's progress bars and load reports (unused upper layers) to itself."""
+def quiet() -> Iterator[None]:
+    """Keep the library's progress bars and warnings (such as of unused upper layers) to itself."""
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -276,7 +276,7 @@ def _read_tokenizer(place: Location, name: str, config: Any) -> Any:
 
 def _read_weights(place: Location, config: Any, spec: PretrainedEncoder) -> Any:
     try:
-        with _quiet():
+        with quiet():
             model, report = AutoModel.from_pretrained(
                 place.source,
                 config=config,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attending.data.folding import text_key
 from attending.data.splits import split
 from attending.data.wording import plural
 from attending.errors import TrainingError
@@ -89,11 +90,27 @@ def _share(recipe: Recipe) -> float:
 def _carve(rows: tuple[Document, ...], share: float, seed: int) -> Rows:
     if not share:
         return Rows(rows, ())
-    if len(rows) < FEWEST_TO_CARVE:
-        return Rows(rows, (), (f"{len(rows)} rows are too few to carve a development split from",))
-    carved = split(rows, test=share, seed=seed, keep_together="text")
+    texts = [text_key(d.text) for d in rows]
+    distinct = len(set(texts))
+    if distinct < FEWEST_TO_CARVE:
+        few = f"{plural(distinct, 'distinct text')} {'is' if distinct == 1 else 'are'} too few"
+        return Rows(rows, (), (f"{few} to carve a development split from",))
+    carved = split(rows, test=max(share, 1 / distinct), seed=seed, keep_together="text")
+    held = _without_only_examples(rows, texts, set(carved.test))
     return Rows(
-        tuple(rows[i] for i in carved.train),
-        tuple(rows[i] for i in carved.test),
+        tuple(d for i, d in enumerate(rows) if i not in held),
+        tuple(d for i, d in enumerate(rows) if i in held),
         carved.notes,
     )
+
+
+def _without_only_examples(
+    rows: Sequence[Document], texts: Sequence[bytes], held: set[int]
+) -> set[int]:
+    """Give texts back to training until every label has an example there."""
+    while True:
+        known = {d.label for i, d in enumerate(rows) if i not in held}
+        back = {texts[i] for i in held if rows[i].label not in known}
+        if not back:
+            return held
+        held = {i for i in held if texts[i] not in back}

@@ -11,6 +11,7 @@ from attending import registry
 from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.models.neural import Network, NeuralModel
+from attending.parts.encoders import quiet
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.precision import resolve
@@ -117,7 +118,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 def _train(trainer: NeuralTrainer, folder: Path, resume: bool) -> None:
     last = last_checkpoint(folder / CHECKPOINTS) if resume else None
-    with Interruption() as interruption:
+    with quiet(), Interruption() as interruption:
         trainer.add_callback(interruption)
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     trainer.require_finite()

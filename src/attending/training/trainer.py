@@ -157,7 +157,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         assert self.plan.score is not None
         self.require_finite()
         metrics = {f"eval_{k}": v for k, v in self.plan.score().items()}
-        self.log(metrics)
+        self.log(dict(metrics))  # which adds to what it is given
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics
         )
@@ -181,17 +181,19 @@ def build_trainer(spec: Training, *, network: nn.Module, plan: Plan, **_: object
 def parameter_groups(network: nn.Module, spec: Training) -> list[dict[str, Any]]:
     """Split parameters by rate and decay.
 
-    The head, the label vectors and everything else outside the encoder get
-    ``head_learning_rate`` if it is set. Biases, norms and embeddings get no decay: rows of the
+    The head and everything else outside the encoder get ``head_learning_rate`` if it is set;
+    label vectors, which are queries inside the encoder, get the encoder's rate unless
+    ``label_learning_rate`` is set. Biases, norms and embeddings get no decay: rows of the
     word table that don't occur must not shrink.
     """
+    rates = {"encoder": spec.learning_rate, "label_states": spec.label_learning_rate}
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for name, parameter in network.named_parameters():
         if not parameter.requires_grad:
             continue
-        encoder = name.startswith("encoder.")
-        rate = spec.learning_rate if encoder else spec.head_learning_rate or spec.learning_rate
-        plain = parameter.ndim < 2 or "embeddings." in name or "label_states" in name
+        part = name.partition(".")[0]
+        rate = rates.get(part, spec.head_learning_rate) or spec.learning_rate
+        plain = parameter.ndim < 2 or "embeddings." in name or part == "label_states"
         decay = 0.0 if plain else spec.weight_decay
         groups.setdefault((rate, decay), []).append(parameter)
     return [

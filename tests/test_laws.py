@@ -1,0 +1,252 @@
+"""What every shipped recipe obeys. One sweep over all of them, which knows its own size.
+
+1. Padding changes nothing. 2. Nothing off reduces to plain. 3. Permuting labels permutes scores.
+4. Saved equals loaded. 5. Eight documents can be overfitted. 6. A recipe survives TOML and back.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import pad
+
+from attending.data.batches import collate
+from attending.models import neural
+from attending.models.linear import LinearModel, Weights
+from attending.models.neural import Network, NeuralModel
+from attending.models.store import load_model, save_model
+from attending.recipe import Recipe, shipped
+from attending.records import Document, Label, LabelSet
+from attending.tensors import AttentionTrace, LabelStates
+from attending.training.fit import fit
+
+RECIPES = shipped()
+NEURAL = tuple(name for name in RECIPES if Recipe.load(name).family == "neural")
+NOTHING_TO_TRAIN = ("frequency",)
+LABELS = LabelSet(
+    (
+        Label("routine", keywords=("refill", "appointment")),
+        Label("soon", keywords=("dizziness", "leg swelling")),
+        Label("urgent", keywords=("chest pain", "bleeding")),
+    ),
+    name="urgency",
+    ordered=True,
+)
+EIGHT = tuple(
+    Document(f"d{i}", text, (label,))
+    for i, (text, label) in enumerate(
+        [
+            ("please refill my metformin", "routine"),
+            ("new appointment next week please", "routine"),
+            ("please refill the lisinopril tablet", "routine"),
+            ("please cancel the appointment with my doctor", "routine"),
+            ("my leg is swollen, leg swelling for two days", "soon"),
+            ("more dizziness and leg swelling today", "soon"),
+            ("severe chest pain and my arm is numb", "urgent"),
+            ("chest pain now, bleeding will not stop", "urgent"),
+        ]
+    )
+)
+LONG = Document("long", "no chest pain, feeling well after the visit. " * 30 + "leg swelling")
+MIXED = (*EIGHT, LONG, Document("short", "pain"), Document("blank", " "))
+
+
+def test_the_sweep_sees_every_recipe():
+    assert len(RECIPES) == len(set(RECIPES)) == len(shipped()) >= 7
+    assert {"bert", "lesa-bert", "lesa-bert-as-coded", "frequency"} <= set(RECIPES)
+    assert {"tfidf-svm", "tfidf-logistic"} <= set(RECIPES)
+    assert len(NEURAL) >= 4
+    assert set(NOTHING_TO_TRAIN) < set(RECIPES)
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny_recipe):
+    """A function that fits (once) a recipe on the eight documents until it knows them."""
+    made = {}
+
+    def get(name):
+        if name not in made:
+            settings = {}
+            if name in NEURAL:
+                settings = {
+                    "training.epochs": 10,
+                    "training.batch_size": 3,
+                    "training.learning_rate": 5e-3,
+                }
+            recipe = tiny_recipe(name).override(settings)
+            made[name] = fit(recipe, EIGHT, LABELS, development=(), seed=1).model
+        return made[name]
+
+    return get
+
+
+def logits_of(model, documents):
+    return [s.logits for s in model.scores(documents)]
+
+
+def gap(some, others):
+    pairs = [(a, b) for a, b in zip(some, others, strict=True) if a is not None]
+    assert all((a is None) == (b is None) for a, b in zip(some, others, strict=True))
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+# 1. Padding changes nothing.
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_batch_mates_and_batch_size_move_no_score(name, fitted, monkeypatch):
+    model = fitted(name)
+    alone = [logits_of(model, [d])[0] for d in MIXED]
+    assert alone[-1] is None
+    assert gap(logits_of(model, MIXED), alone) <= 1e-5
+    assert gap(logits_of(model, MIXED[::-1])[::-1], alone) <= 1e-5
+    for size in (1, 3, 11):
+        monkeypatch.setattr(neural, "_BATCH", size)
+        assert gap(logits_of(model, MIXED), alone) <= 1e-5
+
+
+@pytest.mark.parametrize("name", NEURAL)
+@pytest.mark.parametrize("columns", [1, 13])
+def test_pad_columns_move_no_score(name, columns, fitted):
+    model = fitted(name)
+    batch = collate(model.windower([d.text for d in MIXED[:-1]]), model.pad)
+    plain = model.network(batch).logits
+    for filler in (model.pad, 9):  # whatever stands under a false mask is not read
+        wider = replace(
+            batch,
+            ids=pad(torch.where(batch.mask, batch.ids, filler), (0, columns), value=filler),
+            mask=pad(batch.mask, (0, columns), value=False),
+        )
+        # Positions end at 64, so the widest windows get no more columns.
+        short = [i for i in range(len(wider.mask)) if batch.mask[i].sum() + columns <= 64]
+        keep = torch.tensor([i for i in short if batch.document[i] < 8])
+        cut = replace(
+            wider, ids=wider.ids[keep, :64], mask=wider.mask[keep, :64], document=keep, size=8
+        )
+        assert (model.network(cut).logits - plain[:8]).abs().max() <= 1e-5
+
+
+# 2. Nothing off reduces to plain.
+
+
+@pytest.mark.parametrize("name", [n for n in NEURAL if "lesa" in n])
+def test_no_labels_equal_the_plain_encoder_bit_for_bit(name, fitted):
+    network = fitted(name).network
+    batch = collate(fitted(name).windower([d.text for d in MIXED[:-1]]), fitted(name).pad)
+    nothing = LabelStates(torch.zeros(0, network.encoder.width))
+    with torch.no_grad():
+        plain = network.encoder(batch.ids, batch.mask).states[:, 0]
+        off = network.label_attention(network.encoder, batch.ids, batch.mask, nothing).context
+        on = network(batch).pooled
+    assert torch.equal(off, plain)
+    assert (on - plain).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_recording_changes_nothing(name, fitted):
+    model = fitted(name)
+    batch = collate(model.windower([d.text for d in MIXED[:-1]]), model.pad)
+    trace = AttentionTrace()
+    with torch.no_grad():
+        assert (
+            model.network(batch, trace).logits - model.network(batch).logits
+        ).abs().max() <= 1e-6
+    assert len(trace.cls) == model.network.encoder.layers
+
+
+# 3. Permuting labels permutes scores.
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("order", [(2, 0, 1), (1, 0, 2)])
+def test_permuting_labels_permutes_scores(name, order, fitted):
+    model = fitted(name)
+    labels = LabelSet(tuple(LABELS[i] for i in order), LABELS.name, LABELS.ordered)
+    if name in NEURAL:
+        network = Network(model.recipe, labels)
+        state = dict(model.network.state_dict())
+        for key in ("label_states.vectors", "head.out.weight", "head.out.bias"):
+            if key in state:
+                state[key] = state[key][list(order)]
+        network.load_state_dict(state)
+        permuted = NeuralModel(model.recipe, labels, network, model.decision)
+    else:
+        rows = Weights(
+            model.weights.coefficients[list(order)], model.weights.intercepts[list(order)]
+        )
+        permuted = LinearModel(model.recipe, labels, rows, model.vectoriser, model.decision)
+    for before, after in zip(model.predict(MIXED), permuted.predict(MIXED), strict=True):
+        assert list(after.scores) == (list(labels.ids) if before.scores else [])
+        assert dict(after.scores) == pytest.approx(dict(before.scores), abs=1e-6)
+        assert after.labels == before.labels
+
+
+# 4. Saved equals loaded, bit for bit.
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_saved_equals_loaded(name, fitted, tmp_path):
+    model = fitted(name)
+    save_model(model, tmp_path / "once")
+    loaded = load_model(tmp_path / "once")
+    for mine, yours in zip(logits_of(model, MIXED), logits_of(loaded, MIXED), strict=True):
+        assert (mine is None) == (yours is None)
+        assert mine is None or np.array_equal(mine, yours)
+    assert loaded.predict(MIXED) == model.predict(MIXED)
+    assert loaded.labels == model.labels and loaded.decision == model.decision
+    save_model(loaded, tmp_path / "twice")
+    for file in ("model.safetensors", "labels.toml", "recipe.toml", "decision.json"):
+        assert (tmp_path / "once" / file).read_bytes() == (tmp_path / "twice" / file).read_bytes()
+
+
+# 5. Eight documents can be overfitted.
+
+
+@pytest.mark.parametrize("name", [n for n in RECIPES if n not in NOTHING_TO_TRAIN])
+def test_eight_documents_can_be_overfitted(name, fitted):
+    predictions = fitted(name).predict(EIGHT)
+    assert [p.labels for p in predictions] == [d.labels for d in EIGHT]
+
+
+@pytest.mark.parametrize("name", NOTHING_TO_TRAIN)
+def test_what_has_nothing_to_train_gives_shares(name, fitted):
+    (prediction,) = fitted(name).predict([LONG])
+    assert dict(prediction.scores) == pytest.approx({"routine": 0.5, "soon": 0.25, "urgent": 0.25})
+
+
+# 6. A recipe survives TOML and back.
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_survives_toml(name):
+    recipe = Recipe.load(name)
+    assert Recipe.loads(recipe.to_toml()) == recipe
+    assert recipe.header.startswith("# ") and recipe.to_toml().startswith(recipe.header)
+    assert recipe.summary and recipe.source
+    for encoder in (None, "minilm", "recipe", "some/other-encoder", "/a/folder"):
+        settled = recipe.with_encoder(encoder)
+        assert Recipe.loads(settled.to_toml()) == settled
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_changed_recipe_survives_toml(name):
+    recipe = Recipe.load(name)
+    settings = {"decoder.abstain_below": 0.25, "decoder.calibrate": "none"}
+    if recipe.family == "neural":
+        settings |= {
+            "encoder.layers": 2,
+            "training.head_learning_rate": 1e-3,
+            "training.patience": 2,
+            "sampler.kind": "bucketed",
+            "sampler.pool": 3,
+            "windows.on_overflow": "truncate",
+        }
+    changed = recipe.override(settings)
+    assert changed != recipe
+    again = Recipe.loads(changed.to_toml())
+    assert again == changed
+    assert again.with_encoder(None) == changed.with_encoder(None)
+    for key, value in settings.items():
+        slot, _, setting = key.partition(".")
+        assert getattr(again[slot], setting) == value
