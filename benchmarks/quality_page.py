@@ -80,8 +80,8 @@ def tests(table: dict[str, list[Cell]], names: Sequence[str]) -> list[str]:
     lines += [
         "",
         f"Approximate randomisation on the documents, all seeds of a row together, 10,000 rounds, "
-        f"Holm's correction over the {len(pairs)} pairs. {undecided} of {len(pairs)} differences "
-        "are not decided at 0.05.",
+        f"Holm's correction over the pairs ({len(pairs)}). Not decided at 0.05: {undecided} of "
+        f"{len(pairs)}.",
     ]
     return lines
 

@@ -70,7 +70,7 @@ def fitted(tiny_recipe):
             settings = {}
             if name in NEURAL:
                 settings = {
-                    "training.epochs": 10,
+                    "training.epochs": 20,
                     "training.batch_size": 3,
                     "training.learning_rate": 5e-3,
                 }

@@ -36,7 +36,15 @@ def check(
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
     labels: options.Labels = None,
-    encoder: options.Encoder = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="E",
+            help="Whose tokens to count: a folder or a hub id; the bundled minilm by default.",
+            show_default=False,
+        ),
+    ] = None,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", min=4, metavar="N", help="Tokens a window.")
     ] = MAX_TOKENS,
@@ -56,7 +64,7 @@ def check(
     screen = Screen(json)
     columns = Columns(text, label, id, group, date, where, encoding)
     corpora = load_parts(files, columns)
-    counter = token_counter(None if encoder == "recipe" else encoder, max_tokens)
+    counter = token_counter(encoder, max_tokens)
     report = look(
         corpora,
         load_labels(labels or "portal") if labels or files == ["portal"] else None,

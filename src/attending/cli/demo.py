@@ -1,7 +1,6 @@
 """``attending demo``: the whole way on the bundled corpus, from messages to an explained model."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from attending.cli.demo_folder import DemoFolder
 from attending.cli.explain import explain_rows, write_map, write_picture, write_words
 from attending.cli.highlights import highlighted
 from attending.cli.origin import Origin, hold_out
-from attending.cli.progress import TrainingProgress
+from attending.cli.progress import TrainingProgress, duration
 from attending.cli.tables import facts, table
 from attending.cli.tokens import require_bundled
 
@@ -123,12 +122,11 @@ def _system(
         recipe = recipe.override({"training.epochs": epochs})
     screen.say(f"{name}: {recipe.summary}")
     training = recipe.get("training")
-    started = time.monotonic()
     with TrainingProgress(screen, training.epochs if training else None) as progress:
         fitted = train_into(
             folder.model(name), recipe, train.documents, labels, listener=progress.listen
         )
-    seconds = time.monotonic() - started
+    seconds = float(fitted.model.facts.get("seconds", 0))
     origin.write(folder.model(name))
     predictions = fitted.model.predict(test.rows)
     evaluation = evaluate(test.rows, predictions, labels)
@@ -149,9 +147,9 @@ def _results_table(fitted: Sequence[Fitted]) -> "Table":
             figure("recall", e.per_label[urgent]["recall"]),
             figure("precision", e.per_label[urgent]["precision"]),
             figure("accuracy", e.metrics["accuracy"]),
-            f"{system.seconds:.0f} s" if system.seconds >= 1 else "< 1 s",
+            duration(system.seconds),
         ])  # fmt: skip
-    heads = ["", "macro-F1", "95%", "urgent found", "urgent right", "accuracy", "training"]
+    heads = ["", "macro-F1", "95% interval", "urgent found", "urgent right", "accuracy", "training"]
     return table(heads, rows)
 
 
@@ -194,7 +192,8 @@ def _examples(screen: Screen, folder: DemoFolder, best: Fitted, test: "Corpus") 
     rows, predictions = test.documents, best.predictions
     chosen = examples_per_label(rows, predictions, most_words=_LONGEST)
     mistake = worst_mistake(rows, predictions, best.model.labels)
-    picked = [rows[i] for i in (*chosen, *([] if mistake is None else [mistake]))]
+    extra = [] if mistake is None or mistake in chosen else [mistake]
+    picked = [rows[i] for i in (*chosen, *extra)]
     shown = explain_rows(screen, best.model, picked)
     write_picture(folder.picture, shown.first(len(chosen)), best.model, force=True)
     screen.show(heading("Messages that it had never seen, and the words that drove it"))

@@ -108,6 +108,8 @@ def _encoder() -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from attending.data.wording import plural
+
     machine, encoder, memory = found["machine"], found["encoder"], found["machine"]["memory_gib"]
     native = "natively" if machine["native_bfloat16"] else "only by emulation"
     where = f"; {machine['accelerator']}" if machine["accelerator"] else ""
@@ -118,7 +120,7 @@ def _lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("versions", ", ".join(
             f"{k} {v}" for k, v in found["versions"].items() if k != "attending")),
         ("machine", f"{machine['system']}, {machine['usable_processors']} of "
-                    f"{machine['processors']} processors, {machine['threads']} threads"
+                    f"{machine['processors']} processors, {plural(machine['threads'], 'thread')}"
                     + (f", {memory} GiB" if memory else "") + where),
         ("precision", f"trains in {machine['training_precision']}; bfloat16 runs {native}"),
         ("speed", f"{machine['float32_gflops']:,.0f} GFLOP/s in float32, "

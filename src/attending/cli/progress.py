@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 5.0
 _SECONDS_BETWEEN = 15.0
 _SHARE_BETWEEN = 0.1
+_SECONDS_TO_KNOW = 2.0
 
 
 class Progress:
@@ -46,19 +47,22 @@ class Progress:
         if self._row is not None:
             self._bar.stop()
 
-    def __call__(self, done: int, total: int, seconds_left: float | None = None) -> None:
+    def __call__(self, done: int, total: int) -> None:
         """Tell that ``done`` of ``total`` are done."""
-        now = time.monotonic()
-        if seconds_left is None and done and now - self._started > 1:
-            seconds_left = (now - self._started) / done * (total - done)
+        spent = time.monotonic() - self._started
+        known = done > 0 and spent > _SECONDS_TO_KNOW
+        self.tell(done, total, spent / done * (total - done) if known else None)
+
+    def tell(self, done: int, total: int, seconds_left: float | None) -> None:
+        """Tell how far the job is and what is left of it, if that is known."""
         left = f"{duration(seconds_left)} left" if seconds_left is not None else ""
         if self._bar is not None:
             if self._row is None:
                 self._bar.start()
-                self._row = self._bar.add_task(self.task, unit=self.unit, left="")
+                self._row = self._bar.add_task(self.task, total=total, unit=self.unit, left="")
             self._bar.update(self._row, completed=done, total=total, left=left)
             return
-        share = done / total if total else 1.0
+        now, share = time.monotonic(), done / total if total else 1.0
         due = share - self._told_share >= _SHARE_BETWEEN or now - self._told_at >= _SECONDS_BETWEEN
         if due and now - self._started >= _QUIET_SECONDS and done < total:
             tail = f", {left}" if left else ""
@@ -87,7 +91,7 @@ class TrainingProgress(Progress):
             figures = ", ".join(development_figures(event.metrics))
             self.screen.say(f"epoch {event.epoch:g}{of}: {figures} on development rows")
         if event.kind in ("start", "step"):
-            self(event.step, event.total, event.seconds_left)
+            self.tell(event.step, event.total, event.seconds_left)
 
 
 def development_figures(metrics: Mapping[str, float]) -> list[str]:
