@@ -67,7 +67,7 @@ class LesaAttention(Spec):
 
     slot: ClassVar[str] = "label_attention"
     kind: Literal["lesa"] = "lesa"
-    layers: Literal["all"] | tuple[int, ...] = Field(
+    layers: Literal["all"] | Annotated[tuple[int, ...], Field(min_length=1)] = Field(
         "all", description="layers that see the labels: all, or positions (0 first, -1 last)"
     )
     labels: Literal["static", "inserted"] = Field(

@@ -60,7 +60,7 @@ def test_a_linear_model_s_words_add_up_to_its_score(linear, documents):
     np.testing.assert_allclose(sums, raw, atol=1e-9)
 
 
-METHODS = ("attention-gradient", "gradient", "attention", "label-attention")
+METHODS = ("attention-gradient", "attention", "label-attention", "gradient")
 
 
 @pytest.mark.parametrize("method", METHODS)

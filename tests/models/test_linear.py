@@ -99,12 +99,31 @@ def test_words_of_two_labels_add_up_too(two, tiny_recipe):
         assert sum(scores.scores["urgent"]) == pytest.approx(row[1], abs=1e-9)
 
 
-def test_a_repeated_word_shares_and_a_pair_splits(linear):
-    (scores,) = linear.token_scores([Document("x", "Pain, pain; the pain")])
-    text = "Pain, pain; the pain"
-    assert [text[a:b] for a, b in scores.offsets] == ["Pain", "pain", "the", "pain"]
-    weights = scores.scores["urgent"]
-    assert weights[0] != 0 and len(scores.scores) == 3
+def test_a_repeated_word_shares_and_a_pair_splits(two, tiny_recipe):
+    recipe = tiny_recipe("tfidf-logistic", features__min_documents=1)
+    extra = [Document("x", "chest pain, pain", ("urgent",)), Document("y", "zebra", ("urgent",))]
+    model = fitted(recipe, [*two, *extra], BINARY)
+    text = "Zebra! CHEST pain, pain"
+    (scores,) = model.token_scores([Document("x", text)])
+    assert [text[a:b] for a, b in scores.offsets] == ["Zebra", "CHEST", "pain", "pain"]
+    vector = model.vectoriser.transform([text])
+    known = model.vectoriser.vocabulary_
+
+    def share(words):
+        return float(model.weights.coefficients[1, known[words]] * vector[0, known[words]])
+
+    assert "zebra chest" not in known
+    chest_pain, pain_pain = share("chest pain"), share("pain pain")
+    assert min(abs(x) for x in (chest_pain, pain_pain, share("pain"))) > 0.01
+    pain = share("pain") / 2
+    assert scores.scores["urgent"] == pytest.approx(
+        [
+            share("zebra"),
+            share("chest") + chest_pain / 2,
+            pain + chest_pain / 2 + pain_pain / 2,
+            pain + pain_pain / 2,
+        ]
+    )
 
 
 def test_offsets_are_words_of_the_unaltered_text(linear):

@@ -98,6 +98,7 @@ def split(
         By,
         typer.Option(
             "--by",
+            metavar="label|group|date|random",
             help="What goes to test: the same share of every label, whole groups, the newest, or "
             "any rows.",
         ),
@@ -116,6 +117,7 @@ def split(
         Literal["text", "group"] | None,
         typer.Option(
             "--keep-together",
+            metavar="text|group",
             help="Put documents of the same text, or group, on one side.",
             show_default=False,
         ),

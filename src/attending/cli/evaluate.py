@@ -11,11 +11,11 @@ from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen, heading
 from attending.cli.headline import figures_of, headline_table, label_table
-from attending.cli.origin import Origin, held_out_part
+from attending.cli.origin import Origin, as_trained, held_out_part
 from attending.cli.progress import Progress
 from attending.cli.rows import unreadable_lines
 from attending.cli.seeds import seed_folders, spread, spread_table
-from attending.errors import OutputError
+from attending.errors import DataError, ModelError, OutputError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
@@ -81,7 +81,7 @@ def evaluate(
         _require_free(reports)
     origin = Origin.read(folders[0])
     corpus = columns.load(file)
-    part, remark = _choose(corpus, origin, only_holdout)
+    part, remark = _choose(file, corpus, origin, only_holdout, encoding)
     screen.tell_all("note", corpus.notes)
     if remark:
         screen.tell("note" if part is not corpus else "warning", remark)
@@ -134,24 +134,40 @@ def _require_free(reports: Sequence[Path]) -> None:
 
 
 def _choose(
-    corpus: "Corpus", origin: Origin | None, only_holdout: bool | None
+    file: str, corpus: "Corpus", origin: Origin | None, only_holdout: bool | None, encoding: str
 ) -> tuple["Corpus", str | None]:
     """Return the rows to evaluate on, and what must be known of them."""
+    trained = as_trained(file, corpus, origin, encoding) if origin else None
+    holdout = origin.holdout if origin else None
     if only_holdout:
-        return held_out_part(corpus, origin), None
-    if origin is None:
-        return corpus, None
-    if origin.is_of(corpus):
-        if origin.holdout is None or only_holdout is False:
-            return corpus, _SEEN
-        part = held_out_part(corpus, origin)
-        return part, (
-            f"on the {len(part):,} documents that were held out of training "
-            f"({origin.holdout.in_words}); the other {len(corpus) - len(part):,} trained the model"
+        _require_holdout(origin, trained, corpus)
+    if origin is None or trained is None:
+        chose = origin is not None and origin.development == corpus.fingerprint
+        return corpus, _CHOSEN if chose else None
+    if holdout is None or only_holdout is False:
+        return corpus, _SEEN
+    part = held_out_part(corpus, trained, holdout)
+    left = len(corpus) - len(part)
+    return part, (
+        f"on the {len(part):,} documents that were held out of training ({holdout.in_words}); "
+        f"the other {left:,} trained the model"
+    )
+
+
+def _require_holdout(origin: Origin | None, trained: "Corpus | None", corpus: "Corpus") -> None:
+    """Refuse ``--only-holdout`` where nothing was held out, or the file is another one."""
+    if origin is None or origin.holdout is None:
+        raise ModelError(
+            "the model has no held-out documents",
+            step="Train it with --holdout 0.2, or evaluate it on another file.",
         )
-    if origin.development == corpus.fingerprint:
-        return corpus, _CHOSEN
-    return corpus, None
+    if trained is None:
+        raise DataError(
+            f"these are not the documents of {origin.file} that the model was trained on",
+            where=corpus.name,
+            found=f"{len(corpus):,} documents; in training {origin.documents:,}",
+            step="Was the file changed since?",
+        )
 
 
 def _evaluate_one(

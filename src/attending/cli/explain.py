@@ -41,7 +41,11 @@ def explain(
     method: options.Method = None,
     labels: Annotated[
         Literal["predicted", "all"],
-        typer.Option("--labels", help="Show the words for the predicted label, or for every one."),
+        typer.Option(
+            "--labels",
+            metavar="predicted|all",
+            help="Show the words for the predicted label, or for every one.",
+        ),
     ] = "predicted",
     limit: Annotated[
         int,

@@ -77,6 +77,8 @@ def _explain(error: Exception) -> int:
     if isinstance(error, AttendingError):
         last_line(str(error))
         return BAD_INPUT
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return 0  # the help page was shown
     if isinstance(error, UsageError):
         last_line(_usage(error))
         return BAD_INPUT
@@ -86,9 +88,10 @@ def _explain(error: Exception) -> int:
 
 def _usage(error: Any) -> str:
     message = error.format_message().rstrip(". ")
+    message += "" if message.endswith("?") else "."
     context = getattr(error, "ctx", None)
     help_page = f"{context.command_path if context else 'attending'} --help"
-    return f"{message}. See: {help_page}"
+    return f"{message} See: {help_page}"
 
 
 def _unexpected(error: Exception) -> str:

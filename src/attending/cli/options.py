@@ -141,6 +141,7 @@ UnknownLabels = Annotated[
     Literal["error", "skip"],
     typer.Option(
         "--unknown-labels",
+        metavar="error|skip",
         help="What to do with a label that is not in the label set: stop, or leave the row out.",
         rich_help_panel=COLUMNS,
     ),

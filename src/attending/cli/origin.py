@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from attending.cli.columns import Columns
 from attending.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -136,25 +137,42 @@ def _shared_texts(corpus: "Corpus", made: "Split") -> int:
     return sum(text_key(corpus.documents[i].text) in known for i in made.test)
 
 
-def held_out_part(corpus: "Corpus", origin: "Origin | None") -> "Corpus":
-    """Return the documents of a file that its model never saw.
+def as_trained(file: str, corpus: "Corpus", origin: Origin, encoding: str) -> "Corpus | None":
+    """Return a file's documents as training read them; ``None`` if it is another file.
+
+    Other columns or conditions than in training don't hide that it is the same file: it is then
+    read once more in the way of training.
+    """
+    if origin.is_of(corpus):
+        return corpus
+    where = [f"{column}={value}" for column, value in origin.where.items()]
+    try:
+        again = Columns(**origin.columns, where=where, encoding=encoding).load(file)
+    except DataError:
+        return None
+    return again if origin.is_of(again) else None
+
+
+def held_out_part(corpus: "Corpus", trained: "Corpus", holdout: Holdout) -> "Corpus":
+    """Return the documents of a corpus that training never saw.
+
+    Args:
+        corpus: The file as it is to be evaluated.
+        trained: The same file as training read it.
+        holdout: What was held out.
 
     Raises:
-        ModelError: If the model has none.
-        DataError: If the file is not the one that the model was trained on.
+        DataError: If none is left.
     """
-    if origin is None or origin.holdout is None:
-        raise ModelError(
-            "the model has no held-out documents",
-            step="Train it with --holdout 0.2, or evaluate it on another file.",
-        )
-    if not origin.is_of(corpus):
-        conditions = ", ".join(f"{c} = {v}" for c, v in origin.where.items())
+    if corpus is trained:
+        return corpus.subset(holdout.positions)
+    held = {trained.documents[i].source for i in holdout.positions}
+    part = corpus.with_documents(d for d in corpus if d.source in held)
+    if not len(part):
         raise DataError(
-            f"these are not the documents of {origin.file} that the model was trained on"
-            + (f" (where {conditions})" if conditions else ""),
+            "none of these documents was held out of training",
             where=corpus.name,
-            found=f"{len(corpus):,} documents; in training {origin.documents:,}",
-            step="Name the same file, columns and conditions as in training.",
+            found=f"{len(corpus):,} documents, all trained on or left out",
+            step="Choose other rows, or pass --all-rows to evaluate on those all the same.",
         )
-    return corpus.subset(origin.holdout.positions)
+    return part

@@ -55,6 +55,7 @@ def predict(
         Literal["jsonl", "csv"] | None,
         typer.Option(
             "--format",
+            metavar="jsonl|csv",
             help="Kind of file; by its name if left out.",
             rich_help_panel=options.OUTPUT,
             show_default=False,

@@ -99,6 +99,7 @@ def train(
         By,
         typer.Option(
             "--split-by",
+            metavar="label|group|date|random",
             help="What is held out: the same share of every label, whole groups, the newest, or "
             "any rows.",
             rich_help_panel=_HOLDOUT,
