@@ -6,6 +6,7 @@ text of a document never enters an error: ids, line numbers, lengths and counts 
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class AttendingError(Exception):
@@ -37,6 +38,10 @@ class AttendingError(Exception):
         )
         super().__init__(self._line())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keywords and another signature below would not survive a worker process otherwise.
+        return _again, (type(self), str(self), vars(self))
+
     def _line(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
         facts = []
@@ -48,6 +53,13 @@ class AttendingError(Exception):
         if not line.endswith((".", "?")):
             line += "."
         return " ".join(f"{line} {self.step}".split()) if self.step else " ".join(line.split())
+
+
+def _again(kind: type[AttendingError], line: str, values: dict[str, Any]) -> AttendingError:
+    error = kind.__new__(kind, line)
+    error.args = (line,)
+    vars(error).update(values)
+    return error
 
 
 class DataError(AttendingError):

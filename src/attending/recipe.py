@@ -29,6 +29,7 @@ _SLOTS: dict[Family, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "linear": (("estimator", "decoder"), ("features", "training")),
 }
 _DEFAULTS = {"sampler": "bucketed", "windows": "tokens"}
+_ON_DEMAND = ("label_states", "features")
 _TEXT_KEYS = ("name", "summary", "source")
 
 
@@ -81,7 +82,12 @@ class Recipe:
         if path.suffix == ".toml" or path.is_file():
             if not path.is_file():
                 raise RecipeError("no such recipe file", where=str(source))
-            return cls.loads(path.read_text(encoding="utf-8"), where=str(source))
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                what = f"the recipe can't be read ({type(error).__name__})"
+                raise RecipeError(what, where=str(source)) from None
+            return cls.loads(text, where=str(source))
         names = shipped()
         if str(source) not in names:
             raise RecipeError(
@@ -123,9 +129,16 @@ class Recipe:
                 spec = _read_spec(slot, table[slot], faults)
                 if spec is not None:
                     slots[slot] = spec
-        bundled = _flatten(table.get("bundled", {}))
-        if not isinstance(table.get("name"), str):
+        bundled = {}
+        if isinstance(table.get("bundled", {}), Mapping):
+            bundled = _flatten(table.get("bundled", {}))
+        else:
+            faults.append('"bundled" must be a table')
+        if "name" not in table:
             faults.append('"name" is missing')
+        for key in _TEXT_KEYS:
+            if not isinstance(table.get(key, ""), str):
+                faults.append(f'"{key}" must be text, found {table[key]!r}')
         if not faults:
             _complete(slots, faults)
         if not faults and bundled:
@@ -158,7 +171,9 @@ class Recipe:
     def override(self, settings: Mapping[str, Any]) -> "Recipe":
         """Return the recipe with dotted keys replaced, as ``{"encoder.layers": 6}``.
 
-        Setting ``slot.kind`` starts that slot anew with the kind's defaults.
+        Setting ``slot.kind`` starts that slot anew with the kind's defaults. A slot that only the
+        replaced parts needed is dropped, so that ``label_attention.kind = "cls"`` is a recipe
+        without label vectors.
 
         Raises:
             RecipeError: With all faults at once; a wrong key gets the nearest one.
@@ -166,6 +181,7 @@ class Recipe:
         if not settings:
             return self
         table = self.to_table()
+        table.pop("bundled", None)
         faults: list[str] = []
         for key, value in sorted(settings.items(), key=lambda kv: not kv[0].endswith(".kind")):
             slot, _, name = key.partition(".")
@@ -175,8 +191,13 @@ class Recipe:
                 table[slot] = {"kind": value}
             else:
                 table.setdefault(slot, {})[name] = value
-        _refuse(faults, f'recipe "{self.name}"')
-        changed = Recipe._from_table(table, self.header, f'recipe "{self.name}"')
+        where = f'recipe "{self.name}"'
+        _refuse(faults, where)
+        named = {key.partition(".")[0] for key in settings}
+        for slot in _ON_DEMAND:
+            if slot in table and slot not in named and not _needed(slot, table):
+                del table[slot]
+        changed = Recipe._from_table(table, self.header, where)
         return replace(changed, bundled=self.bundled)
 
     def with_encoder(self, name: str | None) -> "Recipe":
@@ -249,17 +270,36 @@ def _complete(slots: dict[str, Spec], faults: list[str]) -> None:
     if family == "neural":
         for slot, kind in _DEFAULTS.items():
             slots.setdefault(slot, registry.part(slot, kind).spec(kind=kind))
-    attention = slots.get("label_attention")
-    if attention is not None and attention.kind == "lesa" and "label_states" not in slots:
-        faults.append('"label_attention" lesa needs "label_states"')
+    needed = {needs: slot for slot, spec in slots.items() for needs in spec.needs()}
+    for slot in _ON_DEMAND:
+        if slot in needed and slot not in slots:
+            by = needed[slot]
+            faults.append(f'"{slot}" is missing: "{by}" {slots[by].kind} needs it as it is set')
+        elif slot in slots and slot not in needed and slot in optional:
+            faults.append(f'"{slot}" is of no use: no other part of the recipe needs it')
+
+
+def _needed(slot: str, table: Mapping[str, Any]) -> bool:
+    """Say whether a part of a recipe's table needs a slot; a faulty table needs all it has."""
+    faults: list[str] = []
+    specs = [_read_spec(s, table[s], faults) for s in registry.slots() if s in table]
+    return bool(faults) or any(spec is not None and slot in spec.needs() for spec in specs)
 
 
 def _check_keys(slots: Mapping[str, Spec], settings: Mapping[str, Any], faults: list[str]) -> None:
-    for key in settings:
+    """Check the settings for the bundled encoder as if they were the recipe's own."""
+    changed: dict[str, dict[str, Any]] = {}
+    for key, value in settings.items():
         slot, _, name = key.partition(".")
         fields = type(slots[slot]).model_fields if slot in slots else {}
         if name not in fields:
             faults.append(f'"bundled.{key}": unknown setting.{nearest(name, fields)}')
+        else:
+            changed.setdefault(slot, {})[name] = value
+    for slot, values in changed.items():
+        found: list[str] = []
+        _read_spec(slot, {**slots[slot].model_dump(), **values}, found)
+        faults += [f'"bundled.{fault[1:]}' for fault in found]
 
 
 def _refuse(faults: list[str], where: str) -> None:

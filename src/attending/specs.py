@@ -14,10 +14,16 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 class Spec(BaseModel):
     """Base of all specs: frozen, no unknown keys, one ``slot`` and one ``kind``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
     slot: ClassVar[str]
     kind: str
+
+    def needs(self) -> tuple[str, ...]:
+        """Return the optional slots that this part, with these settings, can't do without."""
+        return ()
 
 
 class PretrainedEncoder(Spec):
@@ -76,6 +82,10 @@ class LesaAttention(Spec):
         "that every layer transforms (the published runs)",
     )
 
+    def needs(self) -> tuple[str, ...]:
+        """Labels attend as vectors."""
+        return ("label_states",)
+
 
 class LinearHead(Spec):
     """Dense and tanh (optional), dropout, one linear map to the labels."""
@@ -100,6 +110,10 @@ class CrossEntropy(Spec):
     label_loss: float = Field(
         0.0, ge=0, description="weight of the loss that makes each label vector predict itself"
     )
+
+    def needs(self) -> tuple[str, ...]:
+        """Only label vectors can predict themselves."""
+        return ("label_states",) if self.label_loss else ()
 
 
 class ShuffledSampler(Spec):
@@ -206,6 +220,10 @@ class SvmEstimator(Spec):
     max_iterations: int = Field(1000, ge=1, description="passes over the rows at most")
     tolerance: float = Field(1e-3, gt=0, description="stop after five passes that gain less")
 
+    def needs(self) -> tuple[str, ...]:
+        """It weighs words."""
+        return ("features",)
+
 
 class LogisticEstimator(Spec):
     """Multinomial logistic regression."""
@@ -217,6 +235,10 @@ class LogisticEstimator(Spec):
         "none", description="inverse: all rows of a label together weigh the same"
     )
     max_iterations: int = Field(1000, ge=1, description="steps of the solver at most")
+
+    def needs(self) -> tuple[str, ...]:
+        """It weighs words."""
+        return ("features",)
 
 
 class FrequencyEstimator(Spec):

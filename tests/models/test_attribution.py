@@ -27,7 +27,7 @@ def models(neural, tiny_recipe, urgency):
     for name in ("bert", "bert-mean", "lesa-bert-as-coded"):
         recipe = tiny_recipe(name)
         torch.manual_seed(2)
-        network = Network(recipe, urgency)
+        network = Network(recipe, urgency).eval()
         with torch.no_grad():  # heads start near zero, and so would every gradient
             network.head.out.weight.mul_(20)
         made[name] = NeuralModel(recipe, urgency, network)

@@ -38,12 +38,15 @@ def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any
     ]
     counts = facts.get("label_counts", {})
     lines += [
-        f"| {x.id} | {x.description.replace('|', '/')} | {counts.get(x.id, '')} |"
-        for x in model.labels
+        f"| {_cell(x.id)} | {_cell(x.description)} | {counts.get(x.id, '')} |" for x in model.labels
     ]
     lines += ["", "## Development figures", "", *_figures(metrics)]
     lines += ["", "## Decision", "", *_decision(model)]
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())
 
 
 def _facts(model: Model, facts: Mapping[str, Any]) -> list[str]:
