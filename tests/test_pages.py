@@ -151,4 +151,6 @@ def test_pictures_are_shown_and_small():
 
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
-    assert [str(p.relative_to(DOCS)) for p in PAGES if str(p.relative_to(DOCS)) not in navigation] == []
+    assert [
+        str(p.relative_to(DOCS)) for p in PAGES if str(p.relative_to(DOCS)) not in navigation
+    ] == []

@@ -121,8 +121,6 @@ def test_the_hash_covers_order_and_meaning():
     assert made(a, b).hash == made(Label("a", "a"), Label("b")).hash
 
 
-
-
 def test_the_hash_never_changes_by_accident():
     """It is written into model folders; another one would lock every saved model."""
     assert LABELS.hash == "dbae5fa1c96cd6d41c42b6e4d4e9f5447fd07a8779dd6c6da97266b883ddadbd"

@@ -129,16 +129,7 @@ class Recipe:
                 spec = _read_spec(slot, table[slot], faults)
                 if spec is not None:
                     slots[slot] = spec
-        bundled = {}
-        if isinstance(table.get("bundled", {}), Mapping):
-            bundled = _flatten(table.get("bundled", {}))
-        else:
-            faults.append('"bundled" must be a table')
-        if "name" not in table:
-            faults.append('"name" is missing')
-        for key in _TEXT_KEYS:
-            if not isinstance(table.get(key, ""), str):
-                faults.append(f'"{key}" must be text, found {table[key]!r}')
+        bundled = _read_words(table, faults)
         if not faults:
             _complete(slots, faults)
         if not faults and bundled:
@@ -232,6 +223,20 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key.strip(), tomllib.loads(f"v = {value}")["v"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value.strip()
+
+
+def _read_words(table: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+    """Check what is no slot, and return the settings for the bundled encoder by dotted key."""
+    if "name" not in table:
+        faults.append('"name" is missing')
+    for key in _TEXT_KEYS:
+        if not isinstance(table.get(key, ""), str):
+            faults.append(f'"{key}" must be text, found {table[key]!r}')
+    bundled = table.get("bundled", {})
+    if not isinstance(bundled, Mapping):
+        faults.append('"bundled" must be a table')
+        return {}
+    return _flatten(bundled)
 
 
 def _read_spec(slot: str, body: Any, faults: list[str]) -> Spec | None:

@@ -25,7 +25,7 @@ def test_the_help_names_every_verb(run):
     assert done.err == ""
     for verb in VERBS:
         assert f" {verb} " in done.out
-    assert run().out == done.out
+    assert run().out.rstrip() == done.out.rstrip()
 
 
 @pytest.mark.parametrize("verb", VERBS)
