@@ -2,8 +2,9 @@
 
 The Python of a page runs top to bottom in one namespace, in a folder with a few small files and
 with a tiny encoder in place of the bundled one. A console block's ``$ attending ...`` lines are
-parsed by the command line itself, without running them. The scripts in ``examples/`` run in the same
-folder. Every page is seen, and the counts below make sure of that: raise them when pages are added.
+parsed by the command line itself, without running them. The scripts in ``examples/`` run in the
+same folder. Every page is seen, and the counts below make sure of that: raise them when pages are
+added.
 """
 
 import csv
