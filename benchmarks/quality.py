@@ -46,7 +46,7 @@ class Study:
 
 FIVE = (0, 1, 2, 3, 4)
 THREE = (0, 1, 2)
-_LONG = {"windows.max_tokens": 320, "training.epochs": 1}
+_LONG = {"windows.max_tokens": 320, "training.epochs": 2}
 STUDIES = {
     "portal": Study(
         "portal",

@@ -6,6 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from quality import STUDIES
+
 from attending.evaluation.significance import holm, mean_and_spread, paired_randomisation
 
 HERE = Path(__file__).parent
@@ -94,11 +96,23 @@ def section(study: str, title: str, about: str, label: str | None) -> list[str]:
     table = cells(study)
     first = next(iter(table.values()))[0]
     lines = [f"## {title}", "", about, "", *main_table(table, label), ""]
+    lines += unfinished(study, table)
     lines += [f"{len(first['truth'])} test documents. ± is the standard deviation over seeds.", ""]
     compared = tests(table, NEURAL)
     if compared:
         lines += ["### Are the neural rows different?", "", *compared, ""]
     return lines
+
+
+def unfinished(study: str, table: dict[str, list[Cell]]) -> list[str]:
+    """Say which cells of the study are not made yet."""
+    missing = []
+    for recipe, seeds in STUDIES[study].rows.items():
+        done = {c["seed"] for c in table.get(recipe, [])}
+        left = [str(s) for s in seeds if s not in done]
+        if left:
+            missing.append(f"`{recipe}` (seeds {', '.join(left)})")
+    return [f"**Unfinished.** Not made yet: {'; '.join(missing)}.", ""] if missing else []
 
 
 def machine(table: dict[str, list[Cell]]) -> str:

@@ -103,7 +103,7 @@ def test_slots_left_out_get_defaults_or_are_asked_for():
         (('kind = "argmax"', "abstain = 1"), '"decoder.abstain": unknown setting of decoder'),
         (('kind = "argmax"', "abstain_below = 7"), '"decoder.abstain_below": Input should be'),
         (('[decoder]\nkind = "argmax"', ""), '"decoder" is missing'),
-        (('[decoder]\nkind = "argmax"', "decoder = 3"), '"decoder" must be a table'),
+        (('[estimator]\nkind = "frequency"', "estimator = 3"), '"estimator" must be a table'),
         (('name = "mine"', ""), '"name" is missing'),
         (('name = "mine"', "name = 3"), '"name" must be text, found 3'),
         (('name = "mine"', 'name = "x"\nbundled = 3'), '"bundled" must be a table'),

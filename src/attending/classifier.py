@@ -13,7 +13,7 @@ from attending.data.labels import load_labels
 from attending.errors import DataError, LabelError, ModelError
 from attending.explain.evidence import explain
 from attending.models.base import Model, Progress
-from attending.models.store import load_model, save_model
+from attending.models.store import load_metrics, load_model, save_model
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet, Prediction, Row, Unreadable
 from attending.training.fit import Fitted, fit
@@ -88,14 +88,14 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             listener=listener,
         )
         left_out = len(rows) - len(documents)
-        self._adopt(fitted, (f"{left_out} rows are no text; left out",) if left_out else ())
+        self._adopt(fitted, (f"rows that are no text, left out: {left_out}",) if left_out else ())
         return self
 
     def _adopt(self, fitted: Fitted, notes: tuple[str, ...] = ()) -> None:
         self.model_ = fitted.model
         self.classes_ = np.array(fitted.model.labels.ids)
         self.metrics_ = dict(fitted.metrics)
-        self.notes_ = notes + fitted.notes
+        self.notes_ = notes + fitted.notes + tuple(_remarks(fitted.model.facts))
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
@@ -110,6 +110,20 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return one label id a text; ``None`` where there is no answer (empty, unreadable)."""
         found = [p.labels[0] if p.labels else None for p in self.predictions(texts)]
         return np.array(found, dtype=object)
+
+    def score(
+        self, X: Texts, y: Sequence[str], sample_weight: NDArray[np.float64] | None = None
+    ) -> float:
+        """Return the accuracy; a text without an answer counts as wrong.
+
+        Raises:
+            DataError: If texts and labels differ in number.
+        """
+        found = self.predict(X)
+        if len(found) != len(y):
+            raise DataError(f"{len(found)} texts but {len(y)} labels")
+        right = np.array([a == b for a, b in zip(found, y, strict=True)], dtype=np.float64)
+        return float(np.average(right, weights=sample_weight))
 
     def predict_proba(self, texts: Texts) -> NDArray[np.float64]:
         """Return calibrated probabilities (N, L), columns in the order of ``classes_``.
@@ -154,8 +168,16 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = load_model(folder)
         seed = int(model.facts.get("seed", 0))
         made = cls(recipe=model.recipe, labels=model.labels, encoder="recipe", seed=seed)
-        made._adopt(Fitted(model))
+        made._adopt(Fitted(model, load_metrics(folder)))
         return made
+
+
+def _remarks(facts: Mapping[str, Any]) -> Iterable[str]:
+    if facts.get("rows_without_text"):
+        yield f"rows without text, not trained on: {facts['rows_without_text']}"
+    if facts.get("skipped_steps"):
+        yield f"steps that were not finite and left out: {facts['skipped_steps']}"
+    yield from facts.get("label_state_notes", ())
 
 
 def resolve_recipe(

@@ -16,7 +16,7 @@ from attending.errors import DataError, TrainingInterrupted
 VERBS = ("demo", "doctor", "check", "data", "labels", "train", "evaluate", "predict", "explain",
          "recipes")  # fmt: skip
 HEAVY = {"torch", "transformers", "sklearn", "scipy", "numpy", "matplotlib", "jinja2", "pyarrow",
-         "pydantic", "tokenizers"}  # fmt: skip
+         "tokenizers"}  # fmt: skip
 
 
 def test_the_help_names_every_verb(run):
@@ -115,7 +115,7 @@ def test_an_unexpected_error_hides_its_message(error, capsys):
 
 
 def test_an_unexpected_error_names_the_place_in_the_package(capsys):
-    faults.run(lambda: attending.data.corpora.load_corpus(3), False)
+    faults.run(lambda: attending.load_corpus(3), False)
     assert "in corpora line" in capsys.readouterr().err
 
 

@@ -89,7 +89,13 @@ def heading(text: str) -> "RenderableType":
 
 
 def _console(*, stderr: bool) -> "Console":
-    from rich.console import Console
+    from rich import console
+
+    class Console(console.Console):
+        """A console that leaves a closed output to the one place that ends a run."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
 
     made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:

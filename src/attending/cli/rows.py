@@ -31,9 +31,14 @@ def line_numbers(lines: Iterable[int]) -> str:
     return f"line{'' if len(numbers) == 1 else 's'} {some(numbers, _SHOWN)}"
 
 
-def findings_in_short(report: "CheckReport") -> Iterator[tuple[str, str]]:
-    """Yield severity and message of what matters before training: errors first, no notes."""
+def findings_in_short(
+    report: "CheckReport", without: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield severity and message of what matters before training: errors first, no notes.
+
+    ``without`` names kinds of findings to leave out.
+    """
     for severity in ("error", "warning"):
         for finding in report.findings:
-            if finding.severity == severity:
+            if finding.severity == severity and finding.code not in without:
                 yield severity, f"{finding.message} [{finding.code}]"

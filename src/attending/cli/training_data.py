@@ -160,16 +160,13 @@ def look_first(
         max_tokens=counter.limit if counter else None,
     )
     hidden = _NO_MATTER if data.origin.holdout is None else (*_NO_MATTER, "duplicates")
-    found = [
-        (s, m)
-        for s, m in findings_in_short(report)
-        if not m.endswith(tuple(f"[{c}]" for c in hidden))
-    ]
-    for severity, message in found:
-        screen.tell("error" if severity == "error" else "warning", message)
-    if not report.exit_ok:
+    found = list(findings_in_short(report, hidden))
+    screen.tell_all("warning", (message for severity, message in found if severity != "error"))
+    errors = [message for severity, message in found if severity == "error"]
+    if errors:
+        more = f", and {len(errors) - 1} more errors" if len(errors) > 1 else ""
         raise DataError(
-            f"{sum(s == 'error' for s, _ in found)} of the faults above must be put right first",
+            f"{errors[0]}{more}",
             where=data.origin.file,
             step=f"See the lines with: {again}. Or pass --no-check.",
         )

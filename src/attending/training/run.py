@@ -48,35 +48,10 @@ def train_network(
     network = Network(recipe, labels, counts=counts)
     model = NeuralModel(recipe, labels, network)
     examples = _examples(model, rows.train)
-    spec = recipe["training"]
-    sampler = registry.build(
-        recipe["sampler"],
-        lengths=[e.document.length for e in examples],
-        targets=[e.target for e in examples],
-        size=spec.batch_size,
-        seed=seed,
-    )
     if recipe["encoder"].word_embeddings == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
-    precision = resolve(spec.precision)
-
-    def score() -> Mapping[str, float]:
-        scored = model.scores(rows.development)
-        return development_score(scored, rows.development, labels, model.decision)
-
-    plan = Plan(
-        spec,
-        examples,
-        sampler,
-        model.pad,
-        folder,
-        seed,
-        precision,
-        score if rows.development else None,
-        listener,
-        {"precision": precision, "window_tokens": model.windower.limit},
-    )
-    trainer = registry.build(spec, network=network, plan=plan)
+    plan = _plan(model, examples, rows.development, seed, folder, listener)
+    trainer = registry.build(plan.spec, network=network, plan=plan)
     _train(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     network.encoder.train_all()
@@ -89,6 +64,41 @@ def train_network(
         "label_state_notes": list(getattr(network.label_states, "notes", ())),
     }
     return model, facts
+
+
+def _plan(
+    model: NeuralModel,
+    examples: Sequence[Example],
+    development: Sequence[Document],
+    seed: int,
+    folder: Path,
+    listener: Listener,
+) -> Plan:
+    spec = model.recipe["training"]
+    precision = resolve(spec.precision)
+
+    def score() -> Mapping[str, float]:
+        scored = model.scores(development)
+        return development_score(scored, development, model.labels, model.decision)
+
+    return Plan(
+        spec=spec,
+        examples=examples,
+        sampler=registry.build(
+            model.recipe["sampler"],
+            lengths=[e.document.length for e in examples],
+            targets=[e.target for e in examples],
+            size=spec.batch_size,
+            seed=seed,
+        ),
+        pad=model.pad,
+        folder=folder,
+        seed=seed,
+        precision=precision,
+        score=score if development else None,
+        listener=listener,
+        facts={"precision": precision, "window_tokens": model.windower.limit},
+    )
 
 
 def _examples(model: NeuralModel, rows: Sequence[Document]) -> list[Example]:

@@ -1,0 +1,136 @@
+"""One file, two commands: what was held out of training is what is evaluated."""
+
+import json
+
+import pytest
+
+from attending.cli.origin import Holdout, Origin, hold_out
+from attending.data.corpora import load_corpus
+from attending.errors import ModelError
+from attending.models.store import load_model
+
+
+def documents(done):
+    return done.json["documents"]["documents"]
+
+
+def test_evaluate_takes_what_was_held_out(run, files, linear):
+    done = run("evaluate", linear, files / "messages.csv", "--out", "r", "--json")
+    assert done.code == 0
+    assert documents(done) == 12
+    assert "on the 12 documents that were held out" in done.json["caution"]
+    facts = load_model(linear).facts
+    assert facts["training_rows"] + facts["development_rows"] == 36
+
+
+def test_no_document_is_on_both_sides(files, linear):
+    corpus = load_corpus(files / "messages.csv")
+    origin = Origin.read(linear)
+    train, held = hold_out(corpus, "label", 0.25, 2020, None)
+    assert held == origin.holdout
+    ids = {corpus.documents[i].id for i in held.positions}
+    assert ids.isdisjoint(d.id for d in train)
+    assert len(ids) + len(train) == len(corpus) == origin.documents
+
+
+def test_the_same_documents_in_another_kind_of_file(run, files, linear):
+    assert run("data", "convert", files / "messages.csv", "same.jsonl").code == 0
+    done = run("evaluate", linear, "same.jsonl", "--out", "r", "--only-holdout", "--json")
+    assert documents(done) == 12
+
+
+def test_conditions_choose_among_what_was_held_out(run, files, linear):
+    counts = []
+    for writer in ("w0", "w1", "w2", "w3"):
+        done = run("evaluate", linear, files / "messages.csv", "--where", f"writer={writer}",
+                   "--out", writer, "--json")  # fmt: skip
+        counts.append(documents(done) if done.code == 0 else 0)
+    assert sum(counts) == 12
+    assert all(0 < count < 12 for count in counts)
+
+
+def test_other_columns_do_not_hide_that_it_is_the_same_file(run, files, linear):
+    done = run("evaluate", linear, files / "messages.csv", "--id", "writer", "--out", "r",
+               "--json")  # fmt: skip
+    assert documents(done) == 12
+
+
+def test_all_rows_only_with_a_warning(run, files, linear):
+    done = run("evaluate", linear, files / "messages.csv", "--all-rows", "--out", "r")
+    assert "warning: this is the file that the model was trained on" in done.err
+    assert "say nothing about new messages" in (files / done.out.split()[-1]).name or done.out
+
+
+def test_a_model_without_a_holdout_on_its_own_file(run, files):
+    train = ["train", files / "messages.csv", "--recipe", "frequency", "--out", "m"]
+    assert run(*train).code == 0
+    done = run("evaluate", "m", files / "messages.csv", "--json")
+    assert "warning: this is the file that the model was trained on" in done.err
+    assert "say nothing about new messages" in done.json["caution"]
+    done = run("evaluate", "m", files / "messages.csv", "--only-holdout", "--out", "r2")
+    assert done.code == 2
+    assert "no held-out documents" in done.error
+
+
+def test_a_file_that_was_changed(run, files, linear, tmp_path):
+    lines = (files / "messages.csv").read_text().splitlines()
+    (tmp_path / "messages.csv").write_text("\n".join(lines[:-1]) + "\n")
+    done = run("evaluate", linear, "messages.csv", "--only-holdout", "--out", "r")
+    assert done.code == 2
+    assert "found 47 documents; in training 48" in done.error
+    done = run("evaluate", linear, "messages.csv", "--out", "r", "--json")
+    assert documents(done) == 47
+    assert done.json["caution"] is None
+
+
+def test_whole_groups(run, files):
+    words = ["train", files / "messages.csv", "--recipe", "frequency", "--no-check"]
+    done = run(*words, "--holdout-groups", "w1,w3", "--out", "m", "--json")
+    assert done.json["held_out"] == 24
+    done = run("evaluate", "m", files / "messages.csv", "--json")
+    assert documents(done) == 24
+    assert "the groups w1, w3" in done.err
+    done = run(*words, "--holdout", "0.25", "--split-by", "group", "--out", "m2", "--json")
+    assert done.json["held_out"] == 12
+
+
+def test_a_text_that_occurs_twice_stays_on_one_side(messages, tmp_path):
+    from attending.data.corpora import Corpus
+
+    corpus = Corpus((*messages, *messages[:20]))
+    train, held = hold_out(corpus, "label", 0.3, 2020, None)
+    texts = {d.text for d in train}
+    assert texts.isdisjoint(corpus.documents[i].text for i in held.positions)
+
+
+def test_groups_that_are_on_both_sides_are_told(run, files):
+    words = ["train", files / "messages.csv", "--recipe", "frequency", "--no-check"]
+    assert "--split-by group" in run(*words, "--holdout", "0.25", "--out", "a").err
+    by_group = run(*words, "--holdout", "0.25", "--split-by", "group", "--out", "b")
+    assert "--split-by group" not in by_group.err
+
+
+def test_the_file_of_origin_holds_no_id_and_no_text(linear, messages):
+    body = (linear / "data.json").read_text()
+    assert json.loads(body)["documents"] == 48
+    for d in messages:
+        assert d.id not in body
+        assert d.text not in body
+
+
+def test_an_origin_comes_back_the_same(tmp_path):
+    holdout = Holdout("group", 0.5, 7, ("á",), (3, 1), ("a note",))
+    for origin in (
+        Origin("a.csv", "f", 9, {"text": "t"}, {"year": "2023"}, holdout, "d"),
+        Origin("a.csv", "f", 9, {"text": "t"}),
+    ):
+        origin.write(tmp_path)
+        assert Origin.read(tmp_path) == origin
+    assert Origin.read(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize("body", ["{", "[]", "{}", '{"format": 2}', '{"format": 1, "holdout": {}}'])
+def test_a_broken_origin_is_one_line(tmp_path, body):
+    (tmp_path / "data.json").write_text(body)
+    with pytest.raises(ModelError, match="data.json"):
+        Origin.read(tmp_path)
