@@ -6,9 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from quality import STUDIES
-
 from attending.evaluation.significance import holm, mean_and_spread, paired_randomisation
+from quality import STUDIES
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
