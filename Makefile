@@ -38,7 +38,7 @@ lint: $(VENV)/.stamp-dev ## Check style, types and the direction of imports
 
 .PHONY: docs
 docs: $(VENV)/.stamp-docs ## Build the documentation in site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: clean
 clean: ## Remove what was built, not .venv and not attending-demo

@@ -1,6 +1,7 @@
 """What goes through the tool."""
 
 import json
+import pickle
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -44,8 +45,11 @@ def test_records_are_frozen():
     for record in (Document("1", "x"), Label("a"), Source("f", 1), Unreadable("1", "why")):
         with pytest.raises((FrozenInstanceError, AttributeError, TypeError)):
             record.id = "2"
-    with pytest.raises(TypeError):
-        Document("1", "x").attributes["age"] = 3
+
+
+def test_records_can_go_to_another_process():
+    for record in (Document("1", "x"), Prediction("1", "ok"), LabelSet.from_ids(["a"])):
+        assert pickle.loads(pickle.dumps(record)) == record
 
 
 def test_a_source_reads_as_people_say_it():

@@ -50,6 +50,10 @@ class Recipe:
     def __hash__(self) -> int:
         return hash(self.to_toml())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by way of TOML: the read-only tables inside can do neither."""
+        return Recipe.loads, (self.to_toml(), self.name)
+
     def __getitem__(self, slot: str) -> Any:
         """Return the spec of a slot.
 

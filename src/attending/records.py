@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Literal
 
 from attending.errors import LabelError, nearest
@@ -65,7 +64,7 @@ class Document:
     spans: tuple[Span, ...] = ()
     group: str | None = None
     when: datetime | None = None
-    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Mapping[str, Any] = field(default_factory=dict)
     source: Source | None = None
 
     @property
@@ -248,7 +247,7 @@ class Prediction:
     id: str
     status: Status
     labels: tuple[str, ...] = ()
-    scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    scores: Mapping[str, float] = field(default_factory=dict)
     abstained: bool = False
     evidence: tuple[Evidence, ...] = ()
     read: Coverage = Coverage(0, 0, 0)

@@ -132,5 +132,5 @@ def test_an_origin_comes_back_the_same(tmp_path):
 @pytest.mark.parametrize("body", ["{", "[]", "{}", '{"format": 2}', '{"format": 1, "holdout": {}}'])
 def test_a_broken_origin_is_one_line(tmp_path, body):
     (tmp_path / "data.json").write_text(body)
-    with pytest.raises(ModelError, match="data.json"):
+    with pytest.raises(ModelError, match=r"data\.json"):
         Origin.read(tmp_path)

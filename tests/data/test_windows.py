@@ -79,6 +79,10 @@ def check_windows(found, size):
     assert bool(found.windows) == (found.status == "ok")
 
 
+# Space, tab, line feed, vertical tab, form feed and carriage return in a byte-level vocabulary.
+BYTE_SPACES = "".join(chr(c) for c in (0x120, 0x109, 0x10A, 0x10B, 0x10C, 0x10D))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(text=TEXTS, size=st.integers(4, 20), overlap=st.integers(0, 40))
@@ -96,9 +100,9 @@ def test_every_token_is_read_and_every_offset_is_true(tokenizers, kind, text, si
             if kind == "roberta":
                 whole = tokenizer(whole_characters(surface), add_special_tokens=False)["input_ids"]
                 names = "".join(tokenizer.convert_ids_to_tokens(whole))
-                # Spaces are part of no surface.
-                assert piece.lstrip("\u0120") in names
-                assert surface or set(piece) == {"\u0120"}
+                # White space around a token is part of no surface.
+                assert piece.strip(BYTE_SPACES) in names
+                assert surface or not piece.strip(BYTE_SPACES)
             elif token != tokenizer.unk_token_id:
                 assert plain(surface) == piece.removeprefix("##")
                 assert surface

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -105,10 +104,10 @@ def decide(
         probabilities = decision.probabilities(logits)
         decoded = decision.decode(probabilities, labels)
         for i, ids, row in zip(known, decoded, probabilities, strict=True):
-            chosen[i] = ids, MappingProxyType(dict(zip(labels.ids, row.tolist(), strict=True)))
+            chosen[i] = ids, dict(zip(labels.ids, row.tolist(), strict=True))
     predictions = []
     for i, (row, score) in enumerate(zip(rows, scored, strict=True)):
-        ids, scores = chosen.get(i, ((), MappingProxyType({})))
+        ids, scores = chosen.get(i, ((), {}))
         predictions.append(
             Prediction(
                 id=row.id,
