@@ -10,11 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from attending import __version__
 from attending.explain.evidence import WordScores, check_pairs, explained_labels
 from attending.explain.markup import LEVELS, plain, shaded, visible
 from attending.explain.outputs import claim, write
 from attending.explain.wording import label_name, percent, truth, verdict
+from attending.models.store import versions
 from attending.records import Document, Evidence, LabelSet, Prediction, Row, Unreadable
 
 _MOST_BARS = 12
@@ -125,7 +125,7 @@ def write_page(
         judged=sum(message.agrees is not None for message in messages),
         right=sum(message.agrees is True for message in messages),
         unread=sum(message.problem is not None for message in messages),
-        version=__version__,
+        version=versions().get("attending", ""),
     )
     write(path, page.encode("utf-8", "replace"), force)
 
