@@ -1,5 +1,8 @@
 """Recipes: read, changed, written; every fault of a file at once."""
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +92,16 @@ def test_slots_left_out_get_defaults_or_are_asked_for():
     assert recipe.get("label_states") is None
     with pytest.raises(RecipeError, match='"bert" has no "label_states"'):
         recipe["label_states"]
+
+
+def test_a_recipe_is_read_only_and_crosses_process_borders():
+    recipe = Recipe.load("lesa-bert")
+    for again in (pickle.loads(pickle.dumps(recipe)), copy.deepcopy(recipe)):
+        assert again == recipe and again.to_toml() == recipe.to_toml()
+        with pytest.raises(TypeError):
+            again.slots["encoder"] = None
+        with pytest.raises(AttributeError):
+            again.name = "other"
 
 
 # Faults.

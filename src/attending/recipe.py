@@ -51,8 +51,9 @@ class Recipe:
         return hash(self.to_toml())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by way of TOML: the read-only tables inside can do neither."""
-        return Recipe.loads, (self.to_toml(), self.name)
+        # Read-only mappings can't be copied or sent to worker processes; scikit-learn does both.
+        parts = (self.name, dict(self.slots), self.summary, self.source, self.header)
+        return _restored, (*parts, dict(self.bundled))
 
     def __getitem__(self, slot: str) -> Any:
         """Return the spec of a slot.
@@ -206,6 +207,18 @@ class Recipe:
         if name in (None, "minilm"):
             return self.override({"encoder.name": "minilm", **self.bundled})
         return self.override({"encoder.name": name})
+
+
+def _restored(
+    name: str,
+    slots: dict[str, Spec],
+    summary: str,
+    source: str,
+    header: str,
+    bundled: dict[str, Any],
+) -> Recipe:
+    read_only = MappingProxyType(slots), summary, source, header, MappingProxyType(bundled)
+    return Recipe(name, *read_only)
 
 
 def shipped() -> tuple[str, ...]:
