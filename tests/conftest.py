@@ -32,6 +32,9 @@ os.environ |= {
     "MPLCONFIGDIR": str(HOME / "matplotlib"),
     "TOKENIZERS_PARALLELISM": "false",
 }
+# Any of these, whatever its value, makes typer write for a terminal.
+for _name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+    os.environ.pop(_name, None)
 # The networks are tiny: more threads only get into each other's way.
 os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # The first example of a property test also pays for imports.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -114,6 +115,14 @@ def test_texts_and_labels_of_any_sequence(make, fitted):
     found = Classifier(**SVM).fit(make(TEXTS), make(LABELS))
     assert found.predict(make(TEXTS)).tolist() == LABELS
     assert found.predict(iter(TEXTS)).tolist() == LABELS
+
+
+def test_workers_may_do_the_work():
+    search = GridSearchCV(
+        Classifier(Recipe.load("tfidf-svm")), {"seed": [0, 1]}, cv=2, n_jobs=2
+    ).fit(TEXTS, LABELS)
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert again.predict(TEXTS).tolist() == LABELS
 
 
 def test_asking_before_fitting(tmp_path):
