@@ -187,7 +187,9 @@ def _write(corpus: "Corpus", path: Path, force: bool) -> None:
 
 
 def _remarks(screen: Screen, corpus: "Corpus") -> None:
+    from attending.data.wording import plural
+
     screen.tell_all("note", corpus.notes)
     if corpus.problems:
         screen.say(*unreadable_lines(corpus.problems))
-        screen.tell("warning", f"{len(corpus.problems):,} unreadable rows left out")
+        screen.tell("warning", f"{plural(len(corpus.problems), 'unreadable row')} left out")

@@ -26,15 +26,23 @@ def headline_table(evaluation: "Evaluation") -> "Table":
     return table(["", "", confidence], rows)
 
 
-def label_table(evaluation: "Evaluation") -> "Table":
-    """Return precision, recall and F1 of every label."""
+def label_table(evaluation: "Evaluation", most: int = 30) -> "Table":
+    """Return precision, recall and F1 of every label; of many, of the most frequent."""
     from attending.evaluation.wording import count, figure
 
     rows = []
+    often = sorted(
+        evaluation.per_label, key=lambda x: -int(evaluation.per_label[x]["support"] or 0)
+    )
+    shown = set(often[:most])
     for label, row in evaluation.per_label.items():
+        if label not in shown:
+            continue
         cells = [figure(key, row[key]) for key in ("precision", "recall", "f1")]
         given = [count(int(row[key] or 0)) for key in ("support", "predicted")]
         rows.append([label, *cells, *given])
+    if len(often) > most:
+        rows.append([f"and {len(often) - most:,} more labels in the report", "", "", "", "", ""])
     return table(["label", "precision", "recall", "F1", "true", "predicted"], rows)
 
 

@@ -47,6 +47,7 @@ def show(
 ) -> None:
     """Show the labels in order, with their meaning and, for a file, how many rows carry each."""
     from attending.data.labels import load_labels
+    from attending.data.wording import plural, shown_label
 
     screen = Screen(json)
     path = Path(file)
@@ -74,7 +75,9 @@ def show(
     screen.show(table(heads, rows, wide=wide))
     strange = {x: n for x, n in (counts or {}).items() if x not in found.ids}
     for name, n in strange.items():
-        screen.tell("warning", f'label "{name}" ({n:,} rows) is not in the label set')
+        screen.tell(
+            "warning", f"label {shown_label(name)} ({plural(n, 'row')}) is not in the label set"
+        )
 
 
 def _machine(found: "LabelSet", counts: dict[str, int] | None) -> dict[str, object]:
