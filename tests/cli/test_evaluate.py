@@ -77,6 +77,7 @@ def test_many_labels_are_not_all_listed(run, tmp_path):
     (tmp_path / "many.csv").write_text("\n".join(["id,text,label", *rows]) + "\n")
     done = run("train", "many.csv", "--recipe", "frequency", "--out", "m", "--no-check")
     assert done.code == 0
+    assert "c011: 2 and 48 more" in done.err
     done = run("evaluate", "m", "many.csv")
     assert "and 30 more labels in the report" in done.out
     assert len(done.out.splitlines()) < 60

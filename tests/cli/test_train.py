@@ -130,3 +130,18 @@ def test_the_same_command_gives_the_same_weights(run, files, tmp_path, recipe):
         assert run(*words).code == 0
     one, other = ((tmp_path / o / "model.safetensors").read_bytes() for o in ("a", "b"))
     assert one == other
+
+
+def test_what_to_type_next(run, files):
+    file = files / "messages.csv"
+    names = ["--text", "text", "--group", "writer"]
+    words = ["train", file, "--recipe", "frequency", "--no-check", *names]
+    done = run(*words, "--out", "a", "--holdout", "0.25", "--where", "writer=w1")
+    next_one = (
+        f"  attending evaluate a {file} --text text --group writer --where writer=w1  # on the 3"
+    )
+    assert next_one in done.out
+    assert run(*next_one.partition("#")[0].split()[1:]).code == 0
+    done = run(*words, "--out", "b", "--where", "writer=w1")
+    assert "  attending evaluate b test.csv --text text --group writer\n" in done.out
+    assert "--out predictions.jsonl --text text --evidence\n" in done.out

@@ -60,13 +60,13 @@ class Columns:
         )
 
     def words(self, *roles: str) -> list[str]:
-        """Return the options as they would be typed again, for some roles or all."""
+        """Return the options as typed for the same file again; with roles, for another file."""
         words: list[str] = []
         for role in roles or _ROLES:
             value = getattr(self, role)
             if value is not None:
                 words += [f"--{role}", value]
-        for condition in self.where or ():
+        for condition in () if roles else self.where or ():
             words += ["--where", condition]
         if self.encoding != "utf-8":
             words += ["--encoding", self.encoding]

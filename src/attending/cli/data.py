@@ -10,7 +10,7 @@ from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.origin import By
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import counts_in_words, unreadable_lines
 from attending.cli.tables import facts
 from attending.errors import OutputError
 
@@ -155,7 +155,7 @@ def split(
     for name, positions in (("train", made.train), ("test", made.test)):
         part = corpus.subset(sorted(positions), name)
         _write(part, paths[name], force)
-        counts = ", ".join(f"{x} {n:,}" for x, n in part.label_counts.items())
+        counts = counts_in_words(part.label_counts)
         pairs.append(
             (name, f"{paths[name]}: {len(part):,} documents" + (f" ({counts})" if counts else ""))
         )

@@ -15,6 +15,7 @@ from attending.cli.explain import explain_rows, write_map, write_picture, write_
 from attending.cli.highlights import highlighted
 from attending.cli.origin import Origin, hold_out
 from attending.cli.progress import TrainingProgress, duration
+from attending.cli.rows import counts_in_words
 from attending.cli.tables import facts, table
 from attending.cli.tokens import require_bundled
 
@@ -62,7 +63,7 @@ def demo(
     screen.say(
         heading("Urgency of patient-portal messages"),
         f"{len(train):,} invented messages to learn from, {len(test):,} to measure on: "
-        + ", ".join(f"{x} {n:,}" for x, n in train.label_counts.items()),
+        + counts_in_words(train.label_counts),
     )
     fitted = [
         _system(screen, folder, name, train, test, labels, origin, epochs, encoder)

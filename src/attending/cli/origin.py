@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FILE = "data.json"
 FORMAT = 1
+_SHOWN = 5
 By = Literal["label", "group", "date", "random"]
 
 
@@ -37,7 +38,8 @@ class Holdout:
     def in_words(self) -> str:
         """How the documents were chosen."""
         if self.groups is not None:
-            return f"the groups {', '.join(self.groups)}"
+            more = f" and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
+            return f"the groups {', '.join(self.groups[:_SHOWN])}{more}"
         if self.by == "date":
             return f"the newest {self.share:.0%}"
         return f"{self.share:.0%} by {self.by}, seed {self.seed}"

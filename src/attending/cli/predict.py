@@ -13,7 +13,7 @@ from attending.cli import options
 from attending.cli.columns import STDIN, Columns
 from attending.cli.console import Screen
 from attending.cli.progress import Progress
-from attending.cli.rows import line_numbers, unreadable_lines
+from attending.cli.rows import counts_in_words, line_numbers, unreadable_lines
 from attending.cli.tables import facts
 from attending.errors import DataError, OutputError
 
@@ -174,7 +174,7 @@ def _summary(
                 f"{status[name]:,} {fate}" + (f" ({line_numbers(lines)})" if lines else "")
             )
     pairs = [("rows", f"{total:,}: {', '.join(parts)}")]
-    pairs.append(("labels", ", ".join(f"{x}: {n:,}" for x, n in counts["labels"].items())))
+    pairs.append(("labels", counts_in_words(counts["labels"])))
     silent = total - status.get("ok", 0) + counts["abstained"]
     if silent:
         unsure = f", {counts['abstained']:,} of them for doubt" if counts["abstained"] else ""

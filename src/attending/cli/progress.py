@@ -64,7 +64,7 @@ class Progress:
             return
         now, share = time.monotonic(), done / total if total else 1.0
         due = share - self._told_share >= _SHARE_BETWEEN or now - self._told_at >= _SECONDS_BETWEEN
-        if due and now - self._started >= _QUIET_SECONDS and done < total:
+        if due and now - self._started >= _QUIET_SECONDS and 0 < done < total:
             tail = f", {left}" if left else ""
             self.screen.say(f"{self.task}: {done:,} of {total:,} {self.unit}, {share:.0%}{tail}")
             self._told_at, self._told_share = now, share

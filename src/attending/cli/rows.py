@@ -1,6 +1,6 @@
 """Rows that could not be read, and findings, in short lines."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,3 +42,10 @@ def findings_in_short(
         for finding in report.findings:
             if finding.severity == severity and finding.code not in without:
                 yield severity, f"{finding.message} [{finding.code}]"
+
+
+def counts_in_words(counts: Mapping[str, int], most: int = 12) -> str:
+    """Return counts by label: ``urgent: 170, medium: 955``; of many labels, the first ones."""
+    from attending.data.wording import some
+
+    return some([f"{label}: {count:,}" for label, count in counts.items()], most)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from attending.cli.columns import Columns, described
 from attending.cli.console import Screen
 from attending.cli.origin import By, Origin, hold_out
-from attending.cli.rows import findings_in_short
+from attending.cli.rows import counts_in_words, findings_in_short
 from attending.cli.tokens import TokenCounter, token_counter
 from attending.errors import DataError
 
@@ -107,7 +107,7 @@ def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
     )
     yield "file", f"{origin.file}: {part} documents to train on; {described(origin.columns)}"
     counts = data.train.label_counts
-    yield "labels", ", ".join(f"{x}: {counts.get(x, 0):,}" for x in data.labels.ids)
+    yield "labels", counts_in_words({x: counts.get(x, 0) for x in data.labels.ids})
     if origin.holdout:
         yield "held out", f"{data.held_out:,} documents: {origin.holdout.in_words}"
     if data.development is not None:
