@@ -246,6 +246,8 @@ def test_saved_and_loaded(kind, request, messages, tmp_path):
     loaded.save(folder, force=True)
     assert Classifier.load(folder).metrics_ == model.metrics_
     assert clone(loaded).get_params()["recipe"] == loaded.model_.recipe
+    settled = resolve_recipe(loaded.recipe, loaded.encoder, loaded.settings)
+    assert settled == loaded.model_.recipe, "fitting it anew must not change how it is made"
 
 
 def test_a_loaded_linear_classifier_can_be_fitted_anew(fitted, tmp_path):

@@ -165,6 +165,15 @@ def test_a_stop_without_a_folder_says_that_nothing_is_left(train):
         train(listener=interrupt_at(2))
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C as in a terminal: a shell starts background jobs with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_a_second_ctrl_c_stops_at_once(train, tmp_path):
     def listen(event):
         if event.kind == "step" and event.step == 2:

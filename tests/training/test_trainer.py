@@ -113,6 +113,21 @@ def test_the_rate_rises_and_falls_in_a_straight_line(train, rates):
     assert head == pytest.approx([1e-2 * x for x in peak])
 
 
+def losses_of(train, **settings):
+    heard = []
+    train(listener=lambda e: heard.append(e.loss) if e.kind == "step" else None, **settings)
+    return heard
+
+
+def test_the_loss_of_a_step_is_told(train):
+    still = {"encoder__dropout": 0.0, "head__dropout": 0.0, "sampler__kind": "shuffled"}
+    whole = losses_of(train, **still, training__batch_size=8)
+    halves = losses_of(train, **still, training__batch_size=4, training__accumulate=2)
+    assert halves == pytest.approx(whole, abs=1e-3)
+    assert 0.8 < whole[0] < 1.5, "three labels that nothing is known of cost about log 3 = 1.1"
+    assert sum(whole[-3:]) < sum(whole[:3])
+
+
 def test_gathered_gradients_equal_one_larger_batch(train):
     still = {"encoder__dropout": 0.0, "head__dropout": 0.0, "sampler__kind": "shuffled"}
     whole = train(**still, training__batch_size=8)
@@ -149,8 +164,10 @@ def spoil(monkeypatch):
 @pytest.mark.parametrize("how", ["loss", "gradient"])
 def test_bad_steps_are_left_out_and_counted(train, spoil, how):
     spoil({2, 5, 6}, how)
-    fitted = train()
+    losses = []
+    fitted = train(listener=lambda e: losses.append(e.loss) if e.kind == "step" else None)
     assert fitted.model.facts["skipped_steps"] == 3
+    assert [i for i, loss in enumerate(losses, 1) if loss is None] == [2, 5, 6]
     for name, tensor in fitted.model.network.state_dict().items():
         assert torch.isfinite(tensor).all(), name
 

@@ -12,8 +12,9 @@ from typing import Any, Literal
 class Event:
     """A step forward: ``step`` of ``total``; ``seconds_left`` is an estimate or ``None``.
 
-    kind: ``start`` (what the run settled on in ``facts``), ``step``, ``epoch`` (development
-    figures in ``metrics``) or ``end``.
+    kind: ``start`` (what the run settled on in ``facts``), ``step`` (its training loss in
+    ``loss``, ``None`` if the step was left out), ``epoch`` (development figures in ``metrics``)
+    or ``end``.
     """
 
     kind: Literal["start", "step", "epoch", "end"]

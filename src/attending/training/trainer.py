@@ -79,6 +79,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
     def __init__(self, network: nn.Module, plan: Plan) -> None:
         self.plan = plan
         self.skipped = 0
+        self._losses: list[float] = []
         super().__init__(
             model=network,
             args=_arguments(plan),
@@ -86,7 +87,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             # Only says that there are development rows; ``evaluate`` scores them itself.
             eval_dataset=plan.examples if plan.score is not None else None,
             data_collator=self._collate,
-            callbacks=[_Reporter(plan), *_stopping(plan)],
+            callbacks=[_Reporter(plan, self.take_loss), *_stopping(plan)],
         )
         self.remove_callback(PrinterCallback)
 
@@ -138,6 +139,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         gradients = [p.grad for p in model.parameters() if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
         if bool(torch.isfinite(loss)) and bool(torch.isfinite(norm)):
+            self._losses.append(float(loss))
             return loss
         model.zero_grad()
         self.skipped += 1
@@ -147,6 +149,13 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
                 step="Lower training.learning_rate, or set training.precision=float32.",
             )
         return torch.zeros_like(loss)
+
+    def take_loss(self) -> float | None:
+        """Return the loss of the last step, once; ``None`` for a step that was left out."""
+        # The library divides each batch's loss by the number of batches a step.
+        loss = sum(self._losses) if self._losses else None
+        self._losses.clear()
+        return loss
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the development rows and tell the Trainer.
@@ -260,8 +269,8 @@ class _Patience(TrainerCallback):  # type: ignore[misc]
 class _Reporter(TrainerCallback):  # type: ignore[misc]
     """Tells the listener of steps and epochs, with time left from the steps of this run."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, take_loss: Callable[[], float | None]) -> None:
+        self.plan, self.take_loss = plan, take_loss
         self.started = 0.0
         self.first = 0
 
@@ -271,6 +280,7 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
         state: Any,
         metrics: dict[str, float] | None = None,
         facts: Mapping[str, Any] | None = None,
+        loss: float | None = None,
     ) -> None:
         seconds = time.monotonic() - self.started
         done = state.global_step - self.first
@@ -283,6 +293,7 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
                 step=state.global_step,
                 total=state.max_steps,
                 epoch=round(state.epoch or 0.0, 3),
+                loss=loss,
                 seconds=round(seconds, 2),
                 seconds_left=None if left is None else round(left, 1),
                 metrics=metrics,
@@ -295,7 +306,7 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
         self._event("start", state, facts=self.plan.facts)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._event("step", state)
+        self._event("step", state, loss=self.take_loss())
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any
