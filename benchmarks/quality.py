@@ -46,54 +46,17 @@ class Study:
 
 FIVE = (0, 1, 2, 3, 4)
 THREE = (0, 1, 2)
+_BASELINES = {"frequency": (0,), "tfidf-svm": FIVE, "tfidf-logistic": FIVE}
+_ROWS = {**_BASELINES, "lesa-bert": FIVE, "bert": FIVE}
 _LONG = {"windows.max_tokens": 320, "training.epochs": 2}
 STUDIES = {
-    "portal": Study(
-        "portal",
-        "label",
-        {
-            "frequency": (0,),
-            "tfidf-svm": FIVE,
-            "tfidf-logistic": FIVE,
-            "lesa-bert": FIVE,
-            "bert": FIVE,
-            "bert-mean": FIVE,
-            "lesa-bert-as-coded": FIVE,
-        },
-    ),
-    "portal-writer": Study(
-        "portal",
-        "group",
-        {
-            "frequency": (0,),
-            "tfidf-svm": FIVE,
-            "tfidf-logistic": FIVE,
-            "lesa-bert": FIVE,
-            "bert": FIVE,
-        },
-        groups=("telehealth", "veterans-clinic"),
-    ),
-    "ktas": Study(
-        "ktas",
-        "label",
-        {
-            "frequency": (0,),
-            "tfidf-svm": FIVE,
-            "tfidf-logistic": FIVE,
-            "lesa-bert": FIVE,
-            "bert": FIVE,
-        },
-    ),
+    "portal": Study("portal", "label", {**_ROWS, "bert-mean": FIVE, "lesa-bert-as-coded": FIVE}),
+    "portal-writer": Study("portal", "group", _ROWS, groups=("telehealth", "veterans-clinic")),
+    "ktas": Study("ktas", "label", _ROWS),
     "disease5": Study(
         "disease5",
         "label",
-        {
-            "frequency": (0,),
-            "tfidf-svm": FIVE,
-            "tfidf-logistic": FIVE,
-            "lesa-bert": THREE,
-            "bert": THREE,
-        },
+        {**_BASELINES, "lesa-bert": THREE, "bert": THREE},
         settings={"lesa-bert": _LONG, "bert": _LONG},
     ),
 }

@@ -137,7 +137,9 @@ def test_texts_on_both_sides_are_counted_and_can_be_kept_together():
     sides = [{fold_text(documents[i].text) for i in s} for s in (together.train, together.test)]
     assert not sides[0] & sides[1]
     assert is_partition(together, len(documents))
-    assert "documents of the same text are kept on one side" in together.notes
+    assert "60 documents share their text: kept on one side" in together.notes
+    alone = split(documents[::2], keep_together="text")
+    assert not any("share their text" in note for note in alone.notes)
     assert not any("in training too" in note for note in together.notes)
     shares = Counter(documents[i].label for i in together.test)
     assert shares == {"a": 6, "b": 6}

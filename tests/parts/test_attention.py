@@ -60,9 +60,9 @@ def test_a_layer_s_own_map_projects_the_labels(encoder_of):
 def test_layers_are_counted_and_chosen():
     mask = torch.ones(1, 2, dtype=torch.bool)
     call = AttentionCall(mask=mask, label_rows=torch.ones(1, 4), layers=frozenset({1}))
-    assert [call.next_layer() for _ in range(3)] == [(0, False), (1, True), (2, False)]
-    assert AttentionCall(mask=mask).next_layer() == (0, False)
-    assert AttentionCall(mask=mask, inserted=2).next_layer() == (0, True)
+    assert [call.next_sees_labels() for _ in range(3)] == [False, True, False]
+    assert not AttentionCall(mask=mask).next_sees_labels()
+    assert AttentionCall(mask=mask, inserted=2).next_sees_labels()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

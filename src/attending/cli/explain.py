@@ -97,13 +97,13 @@ def explain(
 
     Which words count depends on the method; it is said on the page, with what it can't show.
     """
-    from attending.explain.outputs import claim
     from attending.models.base import require_method
     from attending.models.store import load_model
+    from attending.outputs import require_new
 
     screen = Screen(json)
     for path in filter(None, (out, png, tsne)):
-        claim(path, force)
+        require_new(path, force=force)
     loaded = load_model(model)
     method = require_method(method, loaded.methods, loaded.recipe.name)
     columns = Columns(text=text, label=label, id=id, where=where, encoding=encoding)

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from attending.data.corpora import BUNDLED, Corpus
 from attending.data.files import decode, read_bytes
-from attending.data.output import new_file, write_separated, write_text
 from attending.data.readers import cell_text, read_table_bytes
+from attending.data.separated import write_separated
 from attending.data.wording import plural, shown_label
 from attending.errors import AttendingError, DataError, LabelError, nearest
+from attending.outputs import new_file, write_text
 from attending.records import Document, Label, LabelSet, Row
 
 _FIELDS = ("id", "name", "description", "keywords", "synonyms", "parent")

@@ -3,9 +3,9 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from attending.data.tables import Table, TableRow
 from attending.data.wording import plural
@@ -208,3 +208,14 @@ def _reason(error: csv.Error) -> str:
     if "expected after" in str(error):
         return "text follows a closing quotation mark (inside a cell, write it twice)"
     return str(error)
+
+
+def write_separated(rows: Iterable[Sequence[str]], file: BinaryIO, separator: str) -> None:
+    """Write rows of cells as CSV or TSV in UTF-8, so that every cell comes back the same."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    plain = csv.writer(text, delimiter=separator, lineterminator="\n")
+    # A lone carriage return must be quoted, which not every version of the csv module does.
+    quoted = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:
+        (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
+    text.detach()

@@ -1,5 +1,6 @@
 """What must stay on one side of a split: documents of one group, of one text, or both."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Literal
 
@@ -30,9 +31,12 @@ def number_units(
             if d.group is not None:
                 key.append(("group", d.group))
     if together == "text":
-        for key, d in zip(keys, documents, strict=True):
-            key.append(("text", text_key(d.text)))
-        notes.append("documents of the same text are kept on one side")
+        texts = [text_key(d.text) for d in documents]
+        for key, text in zip(keys, texts, strict=True):
+            key.append(("text", text))
+        repeated = sum(n for n in Counter(texts).values() if n > 1)
+        if repeated:
+            notes.append(f"{repeated} documents share their text: kept on one side")
     return _connected(keys), notes
 
 

@@ -6,9 +6,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from attending.data.output import new_file, write_separated
 from attending.data.readers import cell_text, kind_of
+from attending.data.separated import write_separated
 from attending.errors import DataError, MissingExtra, OutputError
+from attending.outputs import new_file
 from attending.records import Document, LabelSet, Prediction
 
 _ROLES = ("id", "text", "label", "group", "date", "spans")

@@ -5,7 +5,6 @@ three; documents are named by id.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from attending.evaluation.mistakes import Mistake, Unanswered, unanswered, worst
 from attending.evaluation.outcome import NOT_ANSWERED, match
 from attending.evaluation.pictures import FEW, bar, reliability
 from attending.evaluation.wording import count, decimal, figure, interval_of, percent, span
+from attending.outputs import new_file
 from attending.records import LabelSet, Prediction, Row
 
 FILES = {"json": "metrics.json", "summary": "summary.md", "page": "report.html"}
@@ -92,17 +92,9 @@ def _check_free(folder: Path, paths: Sequence[Path], force: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        # Lone surrogates, which a JSON file may hold in an id, have no UTF-8 form.
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OutputError(
-            "the file can't be written", where=str(path), found=error.strerror
-        ) from None
+    # Lone surrogates, which a JSON file may hold in an id, have no UTF-8 form.
+    with new_file(path, force=True) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _render(template: str, view: Mapping[str, Any]) -> str:

@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from attending.explain.evidence import WordScores, check_pairs, explained_labels
 from attending.explain.markup import LEVELS, plain, shaded, visible
-from attending.explain.outputs import claim, write
 from attending.explain.wording import label_name, percent, truth, verdict
 from attending.models.store import versions
+from attending.outputs import new_file, require_new
 from attending.records import Document, Evidence, LabelSet, Prediction, Row, Unreadable
 
 _MOST_BARS = 12
@@ -100,7 +100,7 @@ def write_page(
         OutputError: If the file exists or can't be written.
     """
     path = Path(path)
-    claim(path, force)
+    require_new(path, force=force)
     check_pairs(documents, predictions, words_by_label)
     messages = [
         _message(row, prediction, words, labels)
@@ -127,7 +127,8 @@ def write_page(
         unread=sum(message.problem is not None for message in messages),
         version=versions().get("attending", ""),
     )
-    write(path, page.encode("utf-8", "replace"), force)
+    with new_file(path, force=force) as file:
+        file.write(page.encode("utf-8", "replace"))
 
 
 def _message(row: Row, prediction: Prediction, words: WordScores, labels: LabelSet) -> Message:

@@ -19,8 +19,8 @@ from attending.errors import DataError
 from attending.explain.canvas import PALE_INK, Face, Page, ink_on, png, shade
 from attending.explain.evidence import WordScores, check_pairs, leading_words, shading
 from attending.explain.layout import Block, Shade, lay_out
-from attending.explain.outputs import claim, write
 from attending.explain.wording import caution, label_name, truth, verdict
+from attending.outputs import new_file, require_new
 from attending.records import Document, Evidence, LabelSet, Prediction, Row
 
 _WIDTH, _MARGIN, _SIZE, _LINE = 648.0, 24.0, 10.5, 18.0
@@ -95,7 +95,7 @@ def attention_png(
         OutputError: If the file exists or can't be written.
     """
     path = Path(path)
-    claim(path, force)
+    require_new(path, force=force)
     check_pairs(documents, predictions, words)
     drawn = [
         (row, prediction, leading_words(prediction, by_label))
@@ -118,7 +118,8 @@ def attention_png(
         page.text(_MARGIN, top + 12, bold.cut(_heading(row, prediction, labels), inner), bold)
         _draw(page, top + _HEAD, block, face)
     _legend(page, tops[-1], foot, small)
-    write(path, page.png(), force)
+    with new_file(path, force=force) as file:
+        file.write(page.png())
 
 
 def tsne_png(
@@ -144,7 +145,7 @@ def tsne_png(
         OutputError: If the file exists or can't be written.
     """
     path = Path(path)
-    claim(path, force)
+    require_new(path, force=force)
     points = np.asarray(vectors, dtype=np.float64)
     _check_points(points, len(labels_of_points))
     for label in {label for label in labels_of_points if label is not None}:
@@ -158,7 +159,8 @@ def tsne_png(
     places = _embed(points[chosen], perplexity, seed)
     count = f"{len(chosen):,}" + (f" of {len(points):,}" if len(chosen) < len(points) else "")
     caption = f"{count} documents, perplexity {perplexity:.3g}, seed {seed}. {_MAP_CAPTION}"
-    write(path, png(_map(places, labels, label_set, caption)), force)
+    with new_file(path, force=force) as file:
+        file.write(png(_map(places, labels, label_set, caption)))
 
 
 def _shades(words: Sequence[Evidence]) -> list[Shade]:

@@ -47,12 +47,11 @@ class AttentionCall:
     trace: AttentionTrace | None = None
     layer: int = 0
 
-    def next_layer(self) -> tuple[int, bool]:
-        """Return this layer's number and whether it sees labels, and count it."""
-        number = self.layer
+    def next_sees_labels(self) -> bool:
+        """Say whether the layer that runs now sees labels, and count it."""
+        sees = self.layers is None or self.layer in self.layers
         self.layer += 1
-        sees = self.layers is None or number in self.layers
-        return number, sees and (self.label_rows is not None or self.inserted > 0)
+        return sees and (self.label_rows is not None or self.inserted > 0)
 
 
 def label_queries(module: Any, label_rows: Tensor, heads: int) -> Tensor:
@@ -128,7 +127,7 @@ def attend(
         )
     if call is None:
         return context, None
-    _, sees_labels = call.next_layer()
+    sees_labels = call.next_sees_labels()
     if not sees_labels and call.trace is None:
         return context, None
     queries = query[:, :, : 1 + (call.inserted if sees_labels else 0)]

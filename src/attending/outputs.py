@@ -1,15 +1,33 @@
-"""Writing a file whole or not at all, and never over another one by accident."""
+"""Files that are written whole or not at all, and never over another one unasked."""
 
-import csv
 import gzip
-import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from attending.errors import OutputError
+
+
+def require_new(path: Path, *, force: bool = False) -> None:
+    """Make sure that a file may be written, before the work that fills it.
+
+    Raises:
+        OutputError: If it exists and ``force`` isn't set, is a folder, or lies in no folder.
+    """
+    if path.is_dir():
+        raise OutputError("this is a folder, not a file", where=str(path), step="Name a file.")
+    if path.exists() and not force:
+        raise OutputError(
+            "the file exists already", where=str(path), step="Choose another name or pass --force."
+        )
+    if not path.parent.is_dir():
+        raise OutputError(
+            "its folder does not exist",
+            where=str(path),
+            step=f"Make the folder {path.parent} first.",
+        )
 
 
 @contextmanager
@@ -21,10 +39,7 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     Raises:
         OutputError: If the file exists and ``force`` isn't set, or can't be written.
     """
-    if path.is_dir():
-        raise OutputError("this is a folder", where=str(path), step="Name a file.")
-    if path.exists() and not force:
-        raise OutputError("the file exists already", where=str(path), step="Pass --force.")
+    require_new(path, force=force)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as raw:
@@ -35,11 +50,8 @@ def new_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
                 yield raw
         part.replace(path)
     except OSError as error:
-        raise OutputError(
-            f"can't be written: {error.strerror or type(error).__name__}",
-            where=str(path),
-            step=None if path.parent.is_dir() else f"Make the folder {path.parent} first.",
-        ) from None
+        reason = error.strerror or type(error).__name__
+        raise OutputError(f"can't be written: {reason}", where=str(path)) from None
     finally:
         with suppress(OSError):
             part.unlink()
@@ -53,14 +65,3 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """
     with new_file(path, force=force) as file:
         file.write(text.encode("utf-8"))
-
-
-def write_separated(rows: Iterable[Sequence[str]], file: BinaryIO, separator: str) -> None:
-    """Write rows of cells as CSV or TSV in UTF-8, so that every cell comes back the same."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    plain = csv.writer(text, delimiter=separator, lineterminator="\n")
-    # A lone carriage return must be quoted, which not every version of the csv module does.
-    quoted = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    for row in rows:
-        (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
-    text.detach()

@@ -1,10 +1,15 @@
-import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from attending.errors import OutputError
-from attending.explain.outputs import claim, write
+from attending.outputs import new_file, require_new
+
+
+def write(path, content, force):
+    with new_file(path, force=force) as file:
+        file.write(content)
 
 
 def test_a_file_is_written_whole_with_the_usual_rights(tmp_path):
@@ -21,7 +26,7 @@ def test_what_exists_is_kept_unless_asked(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with pytest.raises(OutputError, match=r"exists already.*--force"):
-        claim(path, force=False)
+        require_new(path)
     with pytest.raises(OutputError, match="exists"):
         write(path, b"new", force=False)
     assert path.read_bytes() == b"old"
@@ -31,16 +36,16 @@ def test_what_exists_is_kept_unless_asked(tmp_path):
 
 def test_folders_are_not_files(tmp_path):
     with pytest.raises(OutputError, match="folder"):
-        claim(tmp_path, force=True)
+        require_new(tmp_path, force=True)
     with pytest.raises(OutputError, match="does not exist"):
-        claim(tmp_path / "no" / "a", force=False)
+        require_new(tmp_path / "no" / "a")
 
 
 def test_a_disk_that_refuses_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OutputError, match="No space left"):
         write(tmp_path / "a", b"x", force=False)
     assert list(tmp_path.iterdir()) == []
