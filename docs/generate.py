@@ -131,7 +131,7 @@ def parts() -> Iterator[str]:
 
 
 def _is_ours(part: registry.Part) -> bool:
-    return part.spec.__module__ == "attending.specs"
+    return part.spec.__module__.startswith("attending.specs.")
 
 
 def _rows(spec: type[Spec]) -> Iterator[tuple[str, ...]]:

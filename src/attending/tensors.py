@@ -3,7 +3,7 @@
 Letters: B documents in a batch, W windows (W >= B), T tokens, L labels, H width.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
@@ -21,8 +21,15 @@ class Batch:
     """Windows of the documents of one step.
 
     ids (W, T) int64; mask (W, T) bool, true on real tokens; document (W,) int64, the row of each
-    window's document in the batch, non-decreasing; targets (B,) int64 for single-label tasks or
-    ``None``; weights of documents are not here: losses own them.
+    window's document in the batch, non-decreasing; targets (B,) int64 for single-label tasks,
+    (B, L) float32 of 0 and 1 for multi-label ones, or ``None``; weights of documents are not
+    here: losses own them.
+
+    Where label attention reads whole documents, ``layout`` (B, S) int64 says which cell of the
+    W x T windows, counted row by row, is each column of a document (-1: padding), each token
+    once; ``positions`` (B, S) int64 is the number of the text's token there, -1 for special
+    tokens and padding. ``evidence`` (E, 3) int64 lists annotated cells as document row, label
+    position, column of the layout. ``lexical`` (B, L, F) float32 holds a lexical view's features.
     """
 
     ids: Tensor
@@ -30,6 +37,10 @@ class Batch:
     document: Tensor
     size: int
     targets: Tensor | None = None
+    layout: Tensor | None = None
+    positions: Tensor | None = None
+    evidence: Tensor | None = None
+    lexical: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(
@@ -48,14 +59,12 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its tensors on a device."""
-        targets = None if self.targets is None else self.targets.to(device)
-        return Batch(
-            self.ids.to(device),
-            self.mask.to(device),
-            self.document.to(device),
-            self.size,
-            targets,
-        )
+        moved = {
+            f.name: value.to(device)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +85,34 @@ class TokenStates:
 
 @dataclass(frozen=True, slots=True)
 class LabelStates:
-    """Label vectors: states (L, H)."""
+    """Label vectors: states (L, H); where a part reads labels token by token also ``tokens``
+    (L, M, H) with ``mask`` (L, M) bool, true on real tokens.
+    """
 
     states: Tensor
+    tokens: Tensor | None = None
+    mask: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(
             self.states.ndim == 2, "label states must be (L, H)", str(self.states.shape), "2 axes"
         )
 
+    def rows(self, which: slice) -> "LabelStates":
+        """Return the states of some labels."""
+        return LabelStates(
+            self.states[which],
+            None if self.tokens is None else self.tokens[which],
+            None if self.mask is None else self.mask[which],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """What a pooling hands to the head: context (W, H), or (W, L, H) with one row a label."""
+    """What a pooling hands to the head: context (W, H), or (B, L, H) with one row a label.
+
+    weights (B, L, T) sum to 1 over real tokens, for parts that attend label by label.
+    """
 
     context: Tensor
     weights: Tensor | None = None

@@ -1,0 +1,35 @@
+"""Optimisation."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from attending.specs.base import Share, Spec
+
+
+class Training(Spec):
+    """Optimisation by transformers' Trainer."""
+
+    slot: ClassVar[str] = "training"
+    kind: Literal["trainer"] = "trainer"
+    epochs: float = Field(6, gt=0, description="passes over the training rows")
+    batch_size: int = Field(16, ge=1, description="documents a step")
+    accumulate: int = Field(1, ge=1, description="batches whose gradients are added up a step")
+    learning_rate: float = Field(3e-5, gt=0, description="of the encoder, at its peak")
+    head_learning_rate: float | None = Field(None, gt=0, description="of the head; unset: same")
+    label_learning_rate: float | None = Field(
+        None, gt=0, description="of label vectors; unset: as the encoder's"
+    )
+    weight_decay: float = Field(0.01, ge=0, description="not on biases, norms and embeddings")
+    warmup: Share = Field(0.1, description="share of the steps with a rising learning rate")
+    clip: float = Field(1.0, gt=0, description="largest norm of the gradient")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto: bfloat16 where the processor multiplies it natively"
+    )
+    select: Literal["macro_f1", "accuracy", "log_loss"] = Field(
+        "macro_f1", description="development metric that picks the checkpoint"
+    )
+    patience: int | None = Field(None, ge=1, description="epochs without gain before stopping")
+    development: Share = Field(
+        0.1, description="share of the training rows carved off if no development file is given"
+    )

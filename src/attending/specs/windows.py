@@ -1,0 +1,22 @@
+"""How a text becomes model input."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from attending.specs.base import Spec
+
+
+class Windows(Spec):
+    """How a text becomes model input: windows of tokens over the whole text."""
+
+    slot: ClassVar[str] = "windows"
+    kind: Literal["tokens"] = "tokens"
+    max_tokens: int = Field(256, ge=4, description="tokens a window, special ones included")
+    overlap: int = Field(
+        32, ge=0, description="tokens shared by neighbouring windows; at most half"
+    )
+    on_overflow: Literal["window", "truncate", "error"] = Field(
+        "window", description="a longer text: more windows, only the first, or status too_long"
+    )
+    pool: Literal["max", "mean"] = Field("max", description="how windows' logits become one")
