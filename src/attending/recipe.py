@@ -2,7 +2,8 @@
 
 The comment block at the top of a recipe tells the system's story and is kept when the recipe is
 written. ``[bundled]`` holds the settings that replace the published ones when no encoder is named
-and the bundled one is used.
+and the bundled one is used. ``[multi]`` in a single-label recipe, ``[single]`` in a multi-label
+one, holds what changes for documents of the other task.
 """
 
 import tomllib
@@ -17,27 +18,31 @@ import tomli_w
 from pydantic import ValidationError
 
 from attending import registry
+from attending.dotted import flatten, nest
 from attending.errors import RecipeError, nearest
 from attending.specs import Spec
 
 Family = Literal["neural", "linear"]
+Task = Literal["single", "multi"]
 _SLOTS: dict[Family, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "neural": (
         ("encoder", "label_attention", "head", "loss", "decoder", "training"),
-        ("label_states", "sampler", "windows"),
+        ("label_states", "lexical", "sampler", "windows"),
     ),
     "linear": (("estimator", "decoder"), ("features", "training")),
 }
 _DEFAULTS = {"sampler": "bucketed", "windows": "tokens"}
 _ON_DEMAND = ("label_states", "features")
 _TEXT_KEYS = ("name", "summary", "source")
+_TASKS: tuple[Task, ...] = ("single", "multi")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """A system: its name, its story and one spec per slot.
 
-    ``bundled`` maps dotted keys to the values used with the bundled encoder.
+    ``bundled`` maps dotted keys to the values used with the bundled encoder, ``other`` to those
+    for data of the other task.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Recipe:
     source: str = ""
     header: str = ""
     bundled: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    other: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __hash__(self) -> int:
         return hash(self.to_toml())
@@ -53,7 +59,7 @@ class Recipe:
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only mappings can't be copied or sent to worker processes; scikit-learn does both.
         parts = (self.name, dict(self.slots), self.summary, self.source, self.header)
-        return _restored, (*parts, dict(self.bundled))
+        return _restored, (*parts, dict(self.bundled), dict(self.other))
 
     def __getitem__(self, slot: str) -> Any:
         """Return the spec of a slot.
@@ -73,6 +79,16 @@ class Recipe:
     def family(self) -> Family:
         """``neural`` if the recipe names an encoder, else ``linear``."""
         return "neural" if "encoder" in self.slots else "linear"
+
+    @property
+    def task(self) -> Task:
+        """``multi`` if a document may get any number of labels, else ``single``."""
+        task: Task = self["decoder"].task
+        return task
+
+    @property
+    def _other_task(self) -> Task:
+        return _TASKS[1 - _TASKS.index(self.task)]
 
     @classmethod
     def load(cls, source: "str | Path | Recipe") -> "Recipe":
@@ -124,7 +140,7 @@ class Recipe:
     @classmethod
     def _from_table(cls, table: Mapping[str, Any], header: str, where: str) -> "Recipe":
         faults: list[str] = []
-        known = (*_TEXT_KEYS, "bundled", *registry.slots())
+        known = (*_TEXT_KEYS, "bundled", *_TASKS, *registry.slots())
         for key in table:
             if key not in known:
                 faults.append(f'unknown slot "{key}".{nearest(key, known)}')
@@ -140,7 +156,7 @@ class Recipe:
         if not faults and bundled:
             _check_keys(slots, bundled, faults)
         _refuse(faults, where)
-        return cls(
+        made = cls(
             name=table["name"],
             slots=MappingProxyType(slots),
             summary=table.get("summary", ""),
@@ -148,6 +164,22 @@ class Recipe:
             header=header,
             bundled=MappingProxyType(bundled),
         )
+        return made._with_other(table, where)
+
+    def _with_other(self, table: Mapping[str, Any], where: str) -> "Recipe":
+        """Check the settings for the other task by applying them."""
+        if self.task in table:
+            _refuse([f'"{self.task}": the recipe is {self.task}-label as it is'], where)
+        other = table.get(self._other_task)
+        if other is None:
+            return self
+        if not isinstance(other, Mapping):
+            _refuse([f'"{self._other_task}" must be a table'], where)
+        settings = flatten(other)
+        changed = self.override(settings)
+        if changed.task == self.task:
+            _refuse([f'"{self._other_task}" changes no decoder, so the task stays'], where)
+        return replace(self, other=MappingProxyType(settings))
 
     def to_table(self) -> dict[str, Any]:
         """Return the recipe as nested plain values, every setting spelled out."""
@@ -156,7 +188,9 @@ class Recipe:
         for slot, spec in self.slots.items():
             table[slot] = spec.model_dump(mode="json", exclude_none=True)
         if self.bundled:
-            table["bundled"] = _nest(self.bundled)
+            table["bundled"] = nest(self.bundled)
+        if self.other:
+            table[self._other_task] = nest(self.other)
         return table
 
     def to_toml(self) -> str:
@@ -177,7 +211,8 @@ class Recipe:
         if not settings:
             return self
         table = self.to_table()
-        table.pop("bundled", None)
+        for variant in ("bundled", *_TASKS):
+            table.pop(variant, None)
         faults: list[str] = []
         for key, value in sorted(settings.items(), key=lambda kv: not kv[0].endswith(".kind")):
             slot, _, name = key.partition(".")
@@ -194,7 +229,26 @@ class Recipe:
             if slot in table and slot not in named and not _needed(slot, table):
                 del table[slot]
         changed = Recipe._from_table(table, self.header, where)
-        return replace(changed, bundled=self.bundled)
+        other = self.other if changed.task == self.task else MappingProxyType({})
+        return replace(changed, bundled=self.bundled, other=other)
+
+    def for_task(self, task: Task) -> "Recipe":
+        """Return the recipe for documents with one label each, or with any number.
+
+        A multi-label recipe that says nothing of single-label documents takes them as they are.
+
+        Raises:
+            RecipeError: If a single-label recipe has no multi-label form.
+        """
+        if task == self.task or (task == "single" and not self.other):
+            return self
+        if not self.other:
+            raise RecipeError(
+                f'recipe "{self.name}" gives one label a document',
+                found="documents with several labels, or with none",
+                step="Choose a multi-label recipe: attending recipes lists them.",
+            )
+        return self.override(self.other)
 
     def with_encoder(self, name: str | None) -> "Recipe":
         """Settle the encoder: ``None`` takes the bundled one and its settings.
@@ -204,6 +258,9 @@ class Recipe:
         """
         if self.family == "linear" or name == "recipe":
             return self
+        if "name" not in type(self["encoder"]).model_fields:  # it learns its words from the rows
+            swap = {"encoder.kind": "pretrained", "encoder.name": name}
+            return self if name is None else self.override(swap)
         if name in (None, "minilm"):
             return self.override({"encoder.name": "minilm", **self.bundled})
         return self.override({"encoder.name": name})
@@ -216,9 +273,10 @@ def _restored(
     source: str,
     header: str,
     bundled: dict[str, Any],
+    other: dict[str, Any],
 ) -> Recipe:
     read_only = MappingProxyType(slots), summary, source, header, MappingProxyType(bundled)
-    return Recipe(name, *read_only)
+    return Recipe(name, *read_only, MappingProxyType(other))
 
 
 def shipped() -> tuple[str, ...]:
@@ -253,7 +311,7 @@ def _read_words(table: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
     if not isinstance(bundled, Mapping):
         faults.append('"bundled" must be a table')
         return {}
-    return _flatten(bundled)
+    return flatten(bundled)
 
 
 def _read_spec(slot: str, body: Any, faults: list[str]) -> Spec | None:
@@ -330,21 +388,3 @@ def _refuse(faults: list[str], where: str) -> None:
     if faults:
         listed = "; ".join(f"({i}) {fault}" for i, fault in enumerate(faults, 1))
         raise RecipeError(f"{len(faults)} faults: {listed}", where=where)
-
-
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            flat |= _flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
-
-
-def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for key, value in flat.items():
-        slot, _, name = key.partition(".")
-        table.setdefault(slot, {})[name] = value
-    return table
