@@ -244,11 +244,18 @@ def tiny_recipe(tiny_encoder: Path) -> Callable[..., Any]:
     from attending.recipe import Recipe
 
     def load(name: str, **settings: Any) -> Any:
-        recipe = Recipe.load(name).with_encoder(str(tiny_encoder))
+        recipe = Recipe.load(name)
+        light = recipe.family == "neural" and recipe["encoder"].kind != "pretrained"
+        if not light:
+            recipe = recipe.with_encoder(str(tiny_encoder))
         changes = {key.replace("__", "."): value for key, value in settings.items()}
         if recipe.family == "neural":
             quick = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "precision": "float32"}
             changes = {f"training.{k}": v for k, v in quick.items()} | changes
+            if light:
+                changes = {"encoder.dimension": 12, "encoder.min_count": 1} | changes
+            if recipe["label_attention"].kind == "cross":
+                changes = {"label_attention.heads": 4, "label_attention.ffn": 64} | changes
         return recipe.override(changes)
 
     return load

@@ -161,3 +161,93 @@ def test_the_disk_form():
 @given(tokens=st.integers(0, 50), of=st.integers(0, 50))
 def test_coverage_says_whether_something_was_left_unread(tokens, of):
     assert Coverage(tokens, of, 1).truncated == (tokens < of)
+
+
+CODES = LabelSet(
+    (
+        Label("n44.8", description="Other disorders of testis.", synonyms=("Atrophy", "Cyst"),
+              parent="N44"),
+        Label("n44", name="Testis", keywords=("pain", "lump"), parent="N40-N53"),
+        Label("x"),
+    ),
+    broader=(
+        Label("N44", description="Noninflammatory disorders", parent="N40-N53"),
+        Label("N40-N53", name="Male genital organs", parent="14"),
+        Label("14"),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("id_", "how", "text"),
+    [
+        ("n44.8", {}, "Other disorders of testis"),
+        ("n44.8", {"parents": 1}, "Noninflammatory disorders: Other disorders of testis"),
+        (
+            "n44.8",
+            {"parents": 9},
+            "Male genital organs: Noninflammatory disorders: Other disorders of testis",
+        ),
+        (
+            "n44.8",
+            {"parts": ("description", "synonyms"), "synonyms": 1},
+            "Other disorders of testis. Atrophy",
+        ),
+        ("n44.8", {"parts": ("synonyms",)}, "Atrophy; Cyst"),
+        ("n44.8", {"parts": ("name",)}, "Other disorders of testis"),
+        ("n44", {"parts": ("name", "keywords")}, "Testis. pain; lump"),
+        ("n44", {}, "Testis"),
+        ("x", {"parts": ("name", "description", "synonyms"), "parents": 2}, "x"),
+    ],
+)
+def test_what_is_read_of_a_label(id_, how, text):
+    assert CODES.text_of(id_, **how) == text
+
+
+def test_an_ancestor_adds_no_words_that_stand_there_already():
+    labels = LabelSet(
+        (Label("a1", description="Adenoma, grade I", parent="a"),),
+        broader=(Label("a", description="ADENOMA"),),
+    )
+    assert labels.text_of("a1", parents=1) == "Adenoma, grade I"
+
+
+def test_an_unknown_part_or_label_has_no_text():
+    with pytest.raises(LabelError, match="name, description, keywords, synonyms"):
+        CODES.text_of("n44.8", parts=("parent",))
+    with pytest.raises(LabelError, match="not in the label set"):
+        CODES.text_of("N44")
+
+
+def test_broader_labels_are_no_labels_but_ancestors():
+    assert CODES.ids == ("n44.8", "n44", "x")
+    assert "N44" not in CODES
+    assert [x.id for x in CODES.ancestors("n44.8")] == ["N44", "N40-N53", "14"]
+    assert [x.id for x in CODES.ancestors("N40-N53")] == ["14"]
+    assert CODES.ancestors("x") == ()
+    with pytest.raises(LabelError, match="not in the label set"):
+        CODES.ancestors("zz")
+
+
+def test_broader_labels_count_in_the_hash_and_none_change_nothing():
+    bare = LabelSet((Label("a"),))
+    assert bare.hash == LabelSet((Label("a"),), broader=()).hash
+    above = LabelSet((Label("a", parent="b"),), broader=(Label("b"),))
+    other = LabelSet((Label("a", parent="b"),), broader=(Label("b", description="Bee"),))
+    assert len({bare.hash, above.hash, other.hash}) == 3
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        (Label("a", parent="a"),),
+        (Label("a", parent="b"), Label("b", parent="c"), Label("c", parent="b")),
+    ],
+)
+def test_parents_that_lead_in_a_circle(labels):
+    with pytest.raises(LabelError, match="lead back to it"):
+        LabelSet(labels)
+
+
+def test_a_blank_description_is_none():
+    assert Label("a", description=" \u200b\n").description == ""

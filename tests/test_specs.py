@@ -9,7 +9,9 @@ from attending.specs import CrossEntropy, LesaAttention, PretrainedEncoder, Spec
 KINDS = [
     kind
     for kind in vars(specs).values()
-    if isinstance(kind, type) and issubclass(kind, Spec) and kind is not Spec
+    if isinstance(kind, type)
+    and issubclass(kind, Spec)
+    and not kind.model_fields["kind"].is_required()  # a base of several kinds has no name
 ]
 
 

@@ -14,10 +14,12 @@ from attending.errors import DataError, LabelError, ModelError
 from attending.explain.evidence import explain
 from attending.models.base import Model, Progress
 from attending.models.store import load_metrics, load_model, save_model
-from attending.recipe import Recipe
+from attending.recipe import Recipe, Task
 from attending.records import Document, LabelSet, Prediction, Row, Unreadable
 from attending.training.fit import Fitted, fit
 from attending.training.progress import Listener
+from attending.training.rows import task_of
+from attending.training.score import logits_of
 
 Texts = Iterable[str | Row | None]
 
@@ -59,13 +61,15 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         texts: Texts,
-        y: Sequence[str] | None = None,
+        y: Sequence[str] | Sequence[Sequence[str]] | None = None,
         *,
         development: Iterable[Document] | None = None,
         listener: Listener | None = None,
     ) -> "Classifier":
         """Fit on texts with label ids ``y``, or on labelled documents (a corpus).
 
+        An item of ``y`` is one label id, or a list of any number of them; with lists, or with
+        documents that have no label or several, the recipe takes its multi-label form.
         Without ``development``, a stratified share of the rows is carved off to choose the
         checkpoint and the temperature. Rows that are no text are left out and counted in
         ``notes_``.
@@ -79,7 +83,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rows = _labelled(rows, y)
         documents = [r for r in rows if isinstance(r, Document)]
         fitted = fit(
-            resolve_recipe(self.recipe, self.encoder, self.settings),
+            resolve_recipe(self.recipe, self.encoder, self.settings, task_of(documents)),
             documents,
             _label_set(self.labels),
             development=None if development is None else list(development),
@@ -107,14 +111,28 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._fitted().predict(as_rows(texts), progress=progress)
 
     def predict(self, texts: Texts) -> NDArray[np.object_]:
-        """Return one label id a text; ``None`` where there is no answer (empty, unreadable)."""
-        found = [p.labels[0] if p.labels else None for p in self.predictions(texts)]
-        return np.array(found, dtype=object)
+        """Return one label id a text, or of a multi-label model one tuple of ids.
+
+        ``None`` where there is no answer (empty, unreadable).
+        """
+        predictions = self.predictions(texts)
+        found = np.empty(len(predictions), dtype=object)
+        if self._fitted().recipe.task == "multi":
+            for i, p in enumerate(predictions):
+                found[i] = p.labels if p.status == "ok" else None
+        else:
+            found[:] = [p.labels[0] if p.labels else None for p in predictions]
+        return found
 
     def score(
-        self, X: Texts, y: Sequence[str], sample_weight: NDArray[np.float64] | None = None
+        self,
+        X: Texts,
+        y: Sequence[str] | Sequence[Sequence[str]],
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
         """Return the accuracy; a text without an answer counts as wrong.
+
+        A text of a multi-label model is right if all its labels are and no other is given.
 
         Raises:
             DataError: If texts and labels differ in number.
@@ -122,7 +140,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.predict(X)
         if len(found) != len(y):
             raise DataError(f"{len(found)} texts but {len(y)} labels")
-        right = np.array([a == b for a, b in zip(found, y, strict=True)], dtype=np.float64)
+        alike = [
+            a == b if isinstance(b, str) else a is not None and set(a) == set(b)
+            for a, b in zip(found, y, strict=True)
+        ]
+        right = np.array(alike, dtype=np.float64)
         return float(np.average(right, weights=sample_weight))
 
     def predict_proba(self, texts: Texts) -> NDArray[np.float64]:
@@ -139,7 +161,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 found=found[silent[0]].status,
                 step="Use predictions(), which says why for each.",
             )
-        ids = self._fitted().labels.ids
+        model = self._fitted()
+        ids = model.labels.ids
+        if len(found) and len(found[0].scores) < len(ids):  # of very many labels, some are kept
+            logits, _ = logits_of(model.scores(as_rows(texts)), model.labels)
+            return model.decision.probabilities(logits)
         return np.array([[p.scores[i] for i in ids] for p in found]).reshape(-1, len(ids))
 
     def explain(
@@ -181,10 +207,13 @@ def _remarks(facts: Mapping[str, Any]) -> Iterable[str]:
 
 
 def resolve_recipe(
-    recipe: str | Path | Recipe, encoder: str | None, settings: Mapping[str, Any] | None = None
+    recipe: str | Path | Recipe,
+    encoder: str | None,
+    settings: Mapping[str, Any] | None = None,
+    task: Task = "single",
 ) -> Recipe:
-    """Load a recipe, settle its encoder, then apply overrides."""
-    return Recipe.load(recipe).with_encoder(encoder).override(settings or {})
+    """Load a recipe, settle its encoder and its task, then apply overrides."""
+    return Recipe.load(recipe).with_encoder(encoder).for_task(task).override(settings or {})
 
 
 def as_rows(texts: Texts) -> list[Row]:
@@ -206,19 +235,21 @@ def as_rows(texts: Texts) -> list[Row]:
     return rows
 
 
-def _labelled(rows: Sequence[Row], y: Sequence[str]) -> list[Row]:
+def _labelled(rows: Sequence[Row], y: Sequence[str] | Sequence[Sequence[str]]) -> list[Row]:
     if len(rows) != len(y):
         raise DataError(f"{len(rows)} texts but {len(y)} labels")
-    strange = [i for i, label in enumerate(y) if not isinstance(label, str)]
+    lists = [isinstance(item, list | tuple | set | frozenset) for item in y]
+    many = [tuple(item) if a else (item,) for a, item in zip(lists, y, strict=True)]
+    strange = [i for i, ids in enumerate(many) if not all(isinstance(x, str) for x in ids)]
     if strange:
         raise LabelError(
             f"the label at position {strange[0]} is not a string",
-            found=type(y[strange[0]]).__name__,
+            found=next(type(x).__name__ for x in many[strange[0]] if not isinstance(x, str)),
             step="Use label ids, as in the label set.",
         )
     return [
-        replace(r, labels=(str(label),)) if isinstance(r, Document) else r
-        for r, label in zip(rows, y, strict=True)
+        replace(r, labels=tuple(dict.fromkeys(map(str, ids)))) if isinstance(r, Document) else r
+        for r, ids in zip(rows, many, strict=True)
     ]
 
 

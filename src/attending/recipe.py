@@ -350,6 +350,7 @@ def _complete(slots: dict[str, Spec], faults: list[str]) -> None:
     if family == "neural":
         for slot, kind in _DEFAULTS.items():
             slots.setdefault(slot, registry.part(slot, kind).spec(kind=kind))
+    _agree(slots, faults)
     needed = {needs: slot for slot, spec in slots.items() for needs in spec.needs()}
     for slot in _ON_DEMAND:
         if slot in needed and slot not in slots:
@@ -357,6 +358,15 @@ def _complete(slots: dict[str, Spec], faults: list[str]) -> None:
             faults.append(f'"{slot}" is missing: "{by}" {slots[by].kind} needs it as it is set')
         elif slot in slots and slot not in needed and slot in optional:
             faults.append(f'"{slot}" is of no use: no other part of the recipe needs it')
+
+
+def _agree(slots: Mapping[str, Spec], faults: list[str]) -> None:
+    """Make sure that loss and decoder are for the same task."""
+    found = {s: slots[s] for s in ("loss", "decoder") if getattr(slots.get(s), "task", None)}
+    tasks = {s: getattr(spec, "task", "") for s, spec in found.items()}
+    if len(set(tasks.values())) > 1:
+        said = " but ".join(f'"{s}" {found[s].kind} is for {t}-label' for s, t in tasks.items())
+        faults.append(f"{said} documents")
 
 
 def _needed(slot: str, table: Mapping[str, Any]) -> bool:

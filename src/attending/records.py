@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from attending.errors import LabelError, nearest
 
 Status = Literal["ok", "empty_text", "too_long", "failed"]
 """How a document was handled. Only ``ok`` carries labels and scores."""
+
+LabelPart = Literal["name", "description", "keywords", "synonyms"]
+"""What can be read of a label."""
 
 _INVISIBLE = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0\ufeff") | {
     chr(c)
@@ -92,8 +95,9 @@ Row = Document | Unreadable
 class Label:
     """A label and what it means.
 
-    A label without a name goes by its id. White space around keywords and synonyms and blank ones
-    mean nothing and are taken off, so that a label read back from its file is the same label.
+    A label without a name goes by its id. White space around keywords and synonyms, blank ones and
+    a blank description mean nothing and are taken off, so that a label read back from its file is
+    the same label.
     """
 
     id: str
@@ -105,6 +109,8 @@ class Label:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.id)
+        if is_blank(self.description):
+            object.__setattr__(self, "description", "")
         for field_ in ("keywords", "synonyms"):
             words = tuple(w.strip() for w in getattr(self, field_) if w.strip())
             object.__setattr__(self, field_, words)
@@ -118,20 +124,23 @@ class LabelSet(Sequence[Label]):
         labels: The labels in order; ids must be distinct.
         name: What the labels say about a document (``urgency``).
         ordered: Whether the order means something (from least to most).
+        broader: What the labels are kinds of (a chapter, a category): parents that no document
+            gets. They lend their text and their place, and are no labels of the set.
 
     Raises:
-        LabelError: If two labels share an id, an id is blank or has white space around it, or a
-            parent is not in the set.
+        LabelError: If two labels share an id, an id is blank or has white space around it, a
+            parent is neither in the set nor broader, or parents lead in a circle.
     """
 
     labels: tuple[Label, ...]
     name: str = "label"
     ordered: bool = False
+    broader: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
         where = f'label set "{self.name}"'
-        for label in self.labels:
+        for label in (*self.labels, *self.broader):
             if not label.id.strip():
                 raise LabelError("a label has a blank id", where=where)
             if label.id != label.id.strip():
@@ -143,13 +152,14 @@ class LabelSet(Sequence[Label]):
             if label.id in seen:
                 raise LabelError(f'the label id "{label.id}" occurs twice', where=where)
             seen.add(label.id)
-        for label in self.labels:
+        for label in (*self.labels, *self.broader):
             if label.parent is not None and label.parent not in seen:
                 raise LabelError(
                     f'the parent "{label.parent}" of "{label.id}" is not a label of the set',
                     where=where,
                     step=nearest(label.parent, seen).strip() or None,
                 )
+        _require_trees((*self.labels, *self.broader), where)
 
     @classmethod
     def from_ids(cls, ids: Sequence[str], name: str = "label") -> "LabelSet":
@@ -179,6 +189,63 @@ class LabelSet(Sequence[Label]):
                 step=nearest(label_id, self.ids).strip() or "Add it to the label file.",
             ) from None
 
+    @cached_property
+    def _named(self) -> dict[str, Label]:
+        return {label.id: label for label in (*self.broader, *self.labels)}
+
+    def ancestors(self, label_id: str) -> tuple[Label, ...]:
+        """Return what a label, or something broader, is a kind of: its parent first.
+
+        Raises:
+            LabelError: If there is no such label.
+        """
+        label = self._named.get(label_id) or self[label_id]
+        found: list[Label] = []
+        while label.parent is not None:
+            label = self._named[label.parent]
+            found.append(label)
+        return tuple(found)
+
+    def text_of(
+        self,
+        label_id: str,
+        parts: Sequence[LabelPart] = ("description",),
+        *,
+        parents: int = 0,
+        synonyms: int | None = None,
+    ) -> str:
+        """Compose what an encoder reads of a label.
+
+        The parts follow each other as sentences in the order asked for; several keywords or
+        synonyms are separated by semicolons. The nearest ancestors' texts stand before it, the
+        broadest first, each with a colon: ``Disorders of gallbladder: Calculus of gallbladder``.
+        An ancestor lends its description, else its name, but never a bare id and never words that
+        stand there already. A label that has none of the parts goes by its description, else by
+        its name.
+
+        Args:
+            label_id: Which label.
+            parts: What is read of it.
+            parents: How many ancestors are read.
+            synonyms: How many synonyms are read at most; all of them if unset.
+
+        Raises:
+            LabelError: If there is no such label or part.
+        """
+        label = self[label_id]
+        for part in parts:
+            if part not in get_args(LabelPart):
+                raise LabelError(
+                    f'a label has no text called "{part}"', allowed=", ".join(get_args(LabelPart))
+                )
+        pieces = [_piece(label, part, synonyms) for part in parts]
+        own = ". ".join(dict.fromkeys(piece for piece in pieces if piece))
+        own = own or _own_words(label) or label.name
+        lent = [_own_words(x) for x in reversed(self.ancestors(label_id)[: max(parents, 0)])]
+        said = own.casefold()
+        before = dict.fromkeys(words for words in lent if words and words.casefold() not in said)
+        return ": ".join((*before, own))
+
     def __contains__(self, item: object) -> bool:
         return (item.id if isinstance(item, Label) else item) in self._positions
 
@@ -196,15 +263,56 @@ class LabelSet(Sequence[Label]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 over ids, order and meaning: what a saved model is checked against."""
-        rows = [
-            [x.id, x.name, x.description, list(x.keywords), list(x.synonyms), x.parent]
-            for x in self.labels
-        ]
-        body = json.dumps([self.name, self.ordered, rows], ensure_ascii=False)
+        rows, above = (
+            [
+                [x.id, x.name, x.description, list(x.keywords), list(x.synonyms), x.parent]
+                for x in labels
+            ]
+            for labels in (self.labels, self.broader)
+        )
+        content = [self.name, self.ordered, rows, *([above] if above else [])]
+        body = json.dumps(content, ensure_ascii=False)
         return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.hash)
+
+
+def _require_trees(labels: Sequence[Label], where: str) -> None:
+    """Make sure that every chain of parents ends."""
+    parents = {label.id: label.parent for label in labels}
+    ends: set[str | None] = {None}
+    for start in parents:
+        chain: dict[str, None] = {}
+        at: str | None = start
+        while at is not None and at not in ends:
+            if at in chain:
+                raise LabelError(
+                    f'the parents of "{at}" lead back to it',
+                    where=where,
+                    found=" < ".join([*list(chain)[list(chain).index(at) :][:5], at]),
+                    step="Take one of these parents out.",
+                )
+            chain[at] = None
+            at = parents[at]
+        ends.update(chain)
+
+
+def _piece(label: Label, part: LabelPart, synonyms: int | None) -> str:
+    if part == "name":
+        return "" if label.name == label.id else _sentence(label.name)
+    if part == "description":
+        return _sentence(label.description)
+    words = label.keywords if part == "keywords" else label.synonyms[:synonyms]
+    return "; ".join(words)
+
+
+def _own_words(label: Label) -> str:
+    return _piece(label, "description", None) or _piece(label, "name", None)
+
+
+def _sentence(text: str) -> str:
+    return text.strip().removesuffix(".")
 
 
 @dataclass(frozen=True, slots=True)

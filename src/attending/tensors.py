@@ -4,6 +4,7 @@ Letters: B documents in a batch, W windows (W >= B), T tokens, L labels, H width
 """
 
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -59,7 +60,7 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its tensors on a device."""
-        moved = {
+        moved: dict[str, Any] = {
             f.name: value.to(device)
             for f in fields(self)
             if isinstance(value := getattr(self, f.name), Tensor)
@@ -85,8 +86,10 @@ class TokenStates:
 
 @dataclass(frozen=True, slots=True)
 class LabelStates:
-    """Label vectors: states (L, H); where a part reads labels token by token also ``tokens``
-    (L, M, H) with ``mask`` (L, M) bool, true on real tokens.
+    """Label vectors: states (L, H).
+
+    Where a part reads labels token by token also ``tokens`` (L, M, H) with ``mask`` (L, M) bool,
+    true on real tokens.
     """
 
     states: Tensor
@@ -98,7 +101,7 @@ class LabelStates:
             self.states.ndim == 2, "label states must be (L, H)", str(self.states.shape), "2 axes"
         )
 
-    def rows(self, which: slice) -> "LabelStates":
+    def rows(self, which: slice | Tensor) -> "LabelStates":
         """Return the states of some labels."""
         return LabelStates(
             self.states[which],
@@ -136,6 +139,18 @@ class AttentionTrace:
         if not self.inserted:
             return columns
         return torch.cat([columns[..., :1], columns[..., 1 + self.inserted :]], dim=-1)
+
+
+@dataclass(slots=True)
+class LabelTrace:
+    """Label attention of some labels, filled where a part attends label by label.
+
+    labels: their positions, (l,) int64. weights: (B, l, S) over the columns of documents, or
+    (W, l, T) of windows; ``None`` where the part has none.
+    """
+
+    labels: Tensor
+    weights: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

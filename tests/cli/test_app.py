@@ -13,8 +13,8 @@ from attending.cli import faults
 from attending.cli.quiet import quiet
 from attending.errors import DataError, TrainingInterrupted
 
-VERBS = ("demo", "doctor", "check", "data", "labels", "train", "evaluate", "predict", "explain",
-         "recipes")  # fmt: skip
+VERBS = ("demo", "doctor", "check", "data", "labels", "pretrain", "train", "evaluate", "predict",
+         "explain", "recipes")  # fmt: skip
 HEAVY = {"torch", "transformers", "sklearn", "scipy", "numpy", "matplotlib", "jinja2", "pyarrow",
          "tokenizers"}  # fmt: skip
 

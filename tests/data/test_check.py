@@ -172,7 +172,9 @@ def test_labels_with_too_few_examples():
 def test_labels_of_one_part_only():
     train, test = corpus(("x", "a"), ("y", "b")), corpus(("z", "a"), ("w", "c"), name="test")
     report = check({"train": train, "test": test})
-    assert only(report, "labels-only-in-test").counts == {"labels": {"c": 1}}
+    unseen = only(report, "labels-only-in-test")
+    assert unseen.counts == {"labels": {"c": 1}, "share": 0.5, "documents": 1}
+    assert unseen.severity == "error"
     assert only(report, "labels-only-in-train").counts == {"labels": {"b": 1}}
 
 

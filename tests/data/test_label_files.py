@@ -24,12 +24,14 @@ def label_sets(draw, flat=False):
             description=draw(WORDS),
             keywords=draw(ITEMS),
             synonyms=draw(ITEMS),
-            parent=draw(st.none() | st.sampled_from(ids)),
+            parent=draw(st.none() | st.sampled_from(ids[:n])) if n else None,
         )
-        for i in ids
+        for n, i in enumerate(ids)
     )
     name = "label" if flat else draw(WORDS)
-    return LabelSet(labels, name=name, ordered=not flat and draw(st.booleans()))
+    cut = draw(st.integers(0, len(ids) - 1))
+    ordered = not flat and draw(st.booleans())
+    return LabelSet(labels[cut:], name=name, ordered=ordered, broader=labels[:cut])
 
 
 @pytest.mark.parametrize("ending", ["toml", "jsonl"])
@@ -49,6 +51,7 @@ def test_round_trip_of_tables(tmp_path_factory, ending, labels):
     path = tmp_path_factory.mktemp("labels") / f"x.{ending}"
     write_labels(labels, path)
     assert load_labels(path).labels == labels.labels
+    assert load_labels(path).broader == labels.broader
 
 
 def test_bundled_labels_keep_their_order():

@@ -1,11 +1,25 @@
 """Heads."""
 
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
 import torch
 from torch import nn
 
-from attending.parts.heads import build_linear
+from attending import registry
+from attending.errors import RecipeError, ShapeError
+from attending.parts.heads import build_identity, build_linear, build_per_label
 from attending.records import LabelSet
-from attending.specs import LinearHead
+from attending.specs import (
+    IdentityHead,
+    LameHead,
+    LinearHead,
+    MatchHead,
+    PerLabelHead,
+    SharedHead,
+)
+from attending.tensors import LabelStates
 
 LABELS = LabelSet.from_ids(["a", "b", "c"])
 
@@ -48,3 +62,137 @@ def test_dropout_is_on_in_training_only(encoder):
     torch.manual_seed(0)
     assert not torch.equal(head.train()(context), head(context))
     assert torch.equal(head.eval()(context), head(context))
+
+
+# Heads that score label by label.
+
+WISE = {
+    "per-label": PerLabelHead(),
+    "shared": SharedHead(),
+    "lame": LameHead(),
+    "lame-shared": LameHead(shared=True),
+    "match": MatchHead(),
+    "match-loud": MatchHead(scale="none"),
+    "match-plain": MatchHead(map="none"),
+}
+HOLDS_LABELS = ("per-label", "lame")
+
+
+def build(name, **settings):
+    """Build a head for contexts of width 6 and label vectors of width 4, or 6 if compared."""
+    spec = WISE[name].model_copy(update=settings)
+    torch.manual_seed(0)
+    encoder = SimpleNamespace(width=6 if name == "match-plain" else 4)
+    head = registry.build(spec, encoder=encoder, labels=LABELS, width=6).eval()
+    with torch.no_grad():
+        for number, parameter in enumerate(head.parameters()):
+            random = torch.Generator().manual_seed(number)
+            parameter += 0.5 * torch.randn(parameter.shape, generator=random)
+    return head
+
+
+def contexts(name, labels=3):
+    random = torch.Generator().manual_seed(8)
+    width = 6 if name == "match-plain" else 4
+    context = torch.randn(2, labels, 6, generator=random)
+    return context, LabelStates(torch.randn(labels, width, generator=random))
+
+
+def slow(name, p, v, u, label):
+    """Score one context against one label from a table of weights, number by number."""
+    if name.startswith("match"):
+        scale = 1 if name == "match-loud" else len(u) ** -0.5
+        return (p["map.weight"] @ v if "map.weight" in p else v) @ u * scale + p["bias"]
+    if name.startswith("lame"):
+        inside = np.tanh(p["inner.weight"] @ v + p["inner.bias"])
+        v = np.tanh(p["outer.weight"] @ inside + p["outer.bias"])
+        p = {key.removeprefix("out."): x for key, x in p.items()}
+    if name in HOLDS_LABELS:
+        return p["weights"][label] @ v + p["biases"][label]
+    return p.get("out.weight", p.get("weight"))[0] @ v + p.get("out.bias", p.get("bias"))[0]
+
+
+@pytest.mark.parametrize("name", WISE)
+def test_label_wise_scores_equal_the_slow_reference(name):
+    head = build(name)
+    context, labels = contexts(name)
+    names = dict(head.named_parameters())
+    if name == "lame-shared":
+        names = {k.replace("out.out.", "out."): x for k, x in names.items()}
+    table = {k: x.detach().double().numpy() for k, x in names.items()}
+    found = head(context, labels)
+    assert found.shape == (2, 3) and head.per_label
+    for row in range(2):
+        for label in range(3):
+            v, u = context[row, label].double().numpy(), labels.states[label].double().numpy()
+            assert found[row, label].item() == pytest.approx(slow(name, table, v, u, label), 1e-5)
+
+
+@pytest.mark.parametrize("name", WISE)
+def test_some_labels_score_as_among_all(name):
+    head = build(name)
+    context, labels = contexts(name)
+    whole = head(context, labels)
+    for which in (slice(1, 3), torch.tensor([2, 0])):
+        some = head(context[:, which], labels.rows(which), which)
+        torch.testing.assert_close(some, whole[:, which])
+
+
+@pytest.mark.parametrize("name", WISE)
+def test_permuting_labels_permutes_label_wise_scores(name):
+    order = torch.tensor([2, 0, 1])
+    head, turned = build(name), build(name)
+    state = {k: x[order] if k.endswith(("weights", "biases")) else x
+             for k, x in head.state_dict().items()}  # fmt: skip
+    turned.load_state_dict(state)
+    context, labels = contexts(name)
+    after = turned(context[:, order], labels.rows(order))
+    torch.testing.assert_close(after, head(context, labels)[:, order])
+
+
+@pytest.mark.parametrize("name", WISE)
+def test_only_some_heads_can_score_a_label_that_no_row_trained(name):
+    """The others hold weights of each label."""
+    head = build(name)
+    held = [n for n, p in head.named_parameters() if len(LABELS) in p.shape]
+    assert bool(held) == (name in HOLDS_LABELS)
+    if not held:
+        context, labels = contexts(name, labels=9)
+        assert head(context, labels).shape == (2, 9)
+
+
+@pytest.mark.parametrize("name", WISE)
+def test_label_wise_dropout_is_on_in_training_only(name):
+    head = build(name, dropout=0.5)
+    context, labels = contexts(name)
+    assert torch.equal(head(context, labels), head(context, labels))
+    head.train()
+    assert not torch.equal(head(context, labels), head(context, labels))
+
+
+def test_per_label_weights_are_the_label_vectors(encoder):
+    head = build_per_label(PerLabelHead(), encoder=encoder, labels=LABELS, width=50)
+    assert head.label_vectors is head.weights
+    assert head.weights.shape == (3, 50) and head.weights.requires_grad
+    assert head.weights.abs().max() <= (6 / 53) ** 0.5
+    many = LabelSet.from_ids([f"l{i}" for i in range(200)])
+    spread = build_per_label(PerLabelHead(spread=0.03), encoder=encoder, labels=many, width=50)
+    assert spread.weights.std().item() == pytest.approx(0.03, rel=0.05)
+    narrow = build_per_label(PerLabelHead(), encoder=encoder, labels=LABELS)
+    assert narrow.weights.shape == (3, encoder.width)
+
+
+@pytest.mark.parametrize("name", ["match", "match-plain"])
+def test_matching_needs_equal_widths(name):
+    with pytest.raises(ShapeError, match=r'"match" .*found \d and 5'):
+        build(name)(contexts(name)[0], LabelStates(torch.zeros(3, 5)))
+    assert MatchHead().needs() == ("label_states",)
+
+
+def test_identity_hands_scores_on(encoder):
+    head = build_identity(IdentityHead(), encoder=encoder, width=1)
+    assert head.per_label and not list(head.parameters())
+    scores = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(head(scores.unsqueeze(-1)), scores)
+    with pytest.raises(RecipeError, match=r"width 6; allowed: .*position-bilinear"):
+        build_identity(IdentityHead(), encoder=encoder, width=6)

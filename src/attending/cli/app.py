@@ -19,6 +19,7 @@ from attending.cli.explain import explain
 from attending.cli.faults import DEBUG, guarded, run
 from attending.cli.labels import verbs as labels_verbs
 from attending.cli.predict import predict
+from attending.cli.pretrain import pretrain
 from attending.cli.recipes import verbs as recipes_verbs
 from attending.cli.train import train
 
@@ -108,6 +109,7 @@ _add(doctor, _FIRST)
 _add(check, _DATA)
 app.add_typer(data_verbs, name="data", rich_help_panel=_DATA)
 app.add_typer(labels_verbs, name="labels", rich_help_panel=_DATA)
+_add(pretrain, _MODELS)
 _add(train, _MODELS)
 _add(evaluate, _MODELS)
 _add(predict, _MODELS)

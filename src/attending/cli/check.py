@@ -1,6 +1,6 @@
 """``attending check``: what would spoil a result, before hours are spent on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +35,21 @@ def check(
     date: options.Date = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    label_separator: options.LabelSeparator = None,
+    empty_labels: options.EmptyLabels = "unlabelled",
+    spans: options.Spans = None,
+    input_format: options.InputFormat = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            "--parts",
+            metavar="COLUMN",
+            help="Column that says which part a row is of, such as split: the parts are held "
+            "against each other.",
+            rich_help_panel=options.COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
     labels: options.Labels = None,
     encoder: Annotated[
         str | None,
@@ -62,8 +77,13 @@ def check(
     from attending.data.labels import load_labels
 
     screen = Screen(json)
-    columns = Columns(text, label, id, group, date, where, encoding)
+    columns = Columns(
+        text, label, id, group, date, where, encoding, spans, label_separator, empty_labels,
+        input_format,
+    )  # fmt: skip
     corpora = load_parts(files, columns)
+    if parts is not None:
+        corpora = in_parts(corpora, parts)
     counter = token_counter(encoder, max_tokens)
     report = look(
         corpora,
@@ -90,4 +110,13 @@ def load_parts(files: Sequence[str], columns: Columns) -> dict[str, "Corpus"]:
     return {
         stem if distinct else file: columns.load(file)
         for stem, file in zip(stems, files, strict=True)
+    }
+
+
+def in_parts(corpora: Mapping[str, "Corpus"], column: str) -> dict[str, "Corpus"]:
+    """Take corpora apart by the values of a column; of several files, the name stands before it."""
+    return {
+        value if len(corpora) == 1 else f"{name} {value}": part
+        for name, corpus in corpora.items()
+        for value, part in corpus.parts(column).items()
     }

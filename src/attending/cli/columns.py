@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from attending.data.corpora import Corpus
 
 STDIN = "-"
-_ROLES = ("text", "label", "id", "group", "date")
+_ROLES = ("text", "label", "id", "group", "date", "spans")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns by role, conditions on rows, and the encoding; as the options give them."""
+    """Columns by role, conditions on rows, and how cells are written; as the options give them."""
 
     text: str | None = None
     label: str | None = None
@@ -25,6 +25,10 @@ class Columns:
     date: str | None = None
     where: Sequence[str] | None = None
     encoding: str = "utf-8"
+    spans: str | None = None
+    label_separator: str | None = None
+    empty_labels: str = "unlabelled"
+    input_format: str | None = None
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -43,6 +47,12 @@ class Columns:
             found[column.strip()] = value
         return found
 
+    @property
+    def cells(self) -> dict[str, str]:
+        """How label cells are written, where that isn't the usual: what a file is read again by."""
+        usual = {"label_separator": None, "empty_labels": "unlabelled", "input_format": None}
+        return {k: getattr(self, k) for k, value in usual.items() if getattr(self, k) != value}
+
     def load(self, source: str) -> "Corpus":
         """Read a file, the bundled corpus, or JSON lines from standard input (``-``).
 
@@ -52,6 +62,8 @@ class Columns:
         from attending.data.corpora import load_corpus
 
         named: dict[str, Any] = {role: getattr(self, role) for role in _ROLES}
+        named |= {"label_separator": self.label_separator, "empty_labels": self.empty_labels}
+        named["format"] = self.input_format
         return load_corpus(
             sys.stdin.buffer if source == STDIN else source,
             **named,
@@ -70,6 +82,8 @@ class Columns:
             words += ["--where", condition]
         if self.encoding != "utf-8":
             words += ["--encoding", self.encoding]
+        for option, value in self.cells.items():
+            words += [f"--{option.replace('_', '-')}", value]
         return words
 
 

@@ -66,16 +66,50 @@ def convert(
     date: options.Date = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    label_separator: options.LabelSeparator = None,
+    empty_labels: options.EmptyLabels = "unlabelled",
+    spans: options.Spans = None,
+    input_format: options.InputFormat = None,
+    write_separator: Annotated[
+        str | None,
+        typer.Option(
+            "--write-separator",
+            metavar="S",
+            help="What to write between labels in CSV and TSV, instead of a JSON list.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[
+        Literal["libmultilabel"] | None,
+        typer.Option(
+            "--output-format",
+            metavar="libmultilabel",
+            help="Write LibMultiLabel's form: id, labels and text, with line breaks as blanks.",
+            rich_help_panel=options.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Write a file of documents as another kind of file, in UTF-8, columns kept.
 
     Rows that can't be read are left out and named.
     """
+    from attending.data.wording import plural
+
     screen = Screen()
-    corpus = Columns(text, label, id, group, date, where, encoding).load(source)
-    _write(corpus, out, force)
+    corpus = Columns(
+        text, label, id, group, date, where, encoding, spans, label_separator, empty_labels,
+        input_format,
+    ).load(source)  # fmt: skip
+    _write(corpus, out, force, label_separator=write_separator, format=output_format)
     _remarks(screen, corpus)
+    if output_format is not None:
+        broken = sum("\n" in d.text or "\r" in d.text for d in corpus)
+        if broken:
+            note = f"{plural(broken, 'text')} had line breaks, which became blanks; offsets stay"
+            screen.tell("note", note)
     screen.show(facts([("documents", f"{out}: {len(corpus):,}")]))
 
 
@@ -129,13 +163,20 @@ def split(
     date: options.Date = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    label_separator: options.LabelSeparator = None,
+    empty_labels: options.EmptyLabels = "unlabelled",
+    spans: options.Spans = None,
+    input_format: options.InputFormat = None,
     force: options.Force = False,
 ) -> None:
     """Split a file into train and test, each a file of the same kind."""
     from attending.data.splits import split as divide
 
     screen = Screen()
-    corpus = Columns(text, label, id, group, date, where, encoding).load(file)
+    corpus = Columns(
+        text, label, id, group, date, where, encoding, spans, label_separator, empty_labels,
+        input_format,
+    ).load(file)  # fmt: skip
     named = [g.strip() for g in groups.split(",") if g.strip()] if groups else None
     made = divide(
         corpus.documents,
@@ -154,7 +195,7 @@ def split(
     pairs = []
     for name, positions in (("train", made.train), ("test", made.test)):
         part = corpus.subset(sorted(positions), name)
-        _write(part, paths[name], force)
+        _write(part, paths[name], force, label_separator=label_separator, format=input_format)
         counts = counts_in_words(part.label_counts)
         pairs.append(
             (name, f"{paths[name]}: {len(part):,} documents" + (f" ({counts})" if counts else ""))
@@ -171,7 +212,14 @@ def _ending(file: str) -> str:
     return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
 
 
-def _write(corpus: "Corpus", path: Path, force: bool) -> None:
+def _write(
+    corpus: "Corpus",
+    path: Path,
+    force: bool,
+    *,
+    label_separator: str | None = None,
+    format: Literal["libmultilabel"] | None = None,
+) -> None:
     """Write the documents under the names that their columns had.
 
     The bundled corpus keeps the writer as the group and among the attributes; it is written once.
@@ -183,7 +231,14 @@ def _write(corpus: "Corpus", path: Path, force: bool) -> None:
         replace(d, attributes={k: v for k, v in d.attributes.items() if k not in names})
         for d in corpus
     ]
-    write_documents(rows, path, columns=corpus.columns, force=force)
+    write_documents(
+        rows,
+        path,
+        columns=corpus.columns,
+        label_separator=label_separator,
+        format=format,
+        force=force,
+    )
 
 
 def _remarks(screen: Screen, corpus: "Corpus") -> None:

@@ -19,7 +19,7 @@ from attending.errors import DataError, ModelError, OutputError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
-    from attending.evaluation.result import Evaluation
+    from attending.evaluation.task import AnyEvaluation
     from attending.models.base import Model
 
 _SEEN = (
@@ -60,6 +60,10 @@ def evaluate(
     date: options.Date = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    label_separator: options.LabelSeparator = None,
+    empty_labels: options.EmptyLabels = "unlabelled",
+    spans: options.Spans = None,
+    input_format: options.InputFormat = None,
     unknown_labels: options.UnknownLabels = "error",
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Draws behind an interval.")
@@ -73,7 +77,8 @@ def evaluate(
     and mean and spread are told.
     """
     screen = Screen(json)
-    columns = Columns(text, label, id, group, date, where, encoding)
+    cells = (spans, label_separator, empty_labels, input_format)
+    columns = Columns(text, label, id, group, date, where, encoding, *cells)
     folders = seed_folders(Path(model)) or [Path(model)]
     name = f"evaluation-{_stem(file)}"
     reports = [(out / f.name if len(folders) > 1 else out) if out else f / name for f in folders]
@@ -110,7 +115,7 @@ class Outcome:
     model: "Model"
     rows: Sequence[Any]
     predictions: Sequence[Any]
-    evaluation: "Evaluation"
+    evaluation: "AnyEvaluation"
     notes: tuple[str, ...] = field(default=())
 
 
@@ -174,14 +179,25 @@ def _evaluate_one(
     screen: Screen, folder: Path, corpus: "Corpus", file: str, unknown: Any, resamples: int
 ) -> Outcome:
     from attending.data.labels import require_known
-    from attending.evaluation.metrics import evaluate as score
+    from attending.evaluation.task import evaluate_task
     from attending.models.store import load_model
 
     model = load_model(folder)
-    known = require_known(corpus, model.labels, unknown)
+    # A code that the model can't give is missed all the same: it stays in the figures.
+    missed = model.recipe.task == "multi" and unknown == "skip"
+    more: dict[str, Any] = {"unknown": "miss"} if missed else {}
+    known = corpus if missed else require_known(corpus, model.labels, unknown)
     with Progress(screen, f"predicting with {folder.name}") as progress:
         predictions = model.predict(known.rows, progress=progress)
-    evaluation = score(known.rows, predictions, model.labels, resamples=resamples)
+    evaluation = evaluate_task(
+        model.recipe.task,
+        known.rows,
+        predictions,
+        model.labels,
+        training_counts=model.facts.get("label_counts"),
+        resamples=resamples,
+        **more,
+    )
     notes = known.notes[len(corpus.notes) :]
     screen.tell_all("warning", notes)
     return Outcome(folder, model, known.rows, predictions, evaluation, notes)
@@ -215,7 +231,7 @@ def _report(folder: Path, outcome: Outcome, remark: str | None, file: str, force
 
 
 def _show(screen: Screen, outcome: Outcome, report: Path) -> None:
-    from attending.evaluation.wording import in_short
+    from attending.evaluation.task import in_short
 
     evaluation = outcome.evaluation
     screen.show(headline_table(evaluation), "", label_table(evaluation), "")

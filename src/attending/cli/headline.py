@@ -7,10 +7,10 @@ from attending.cli.tables import table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from attending.evaluation.result import Evaluation
+    from attending.evaluation.task import AnyEvaluation
 
 
-def headline_table(evaluation: "Evaluation") -> "Table":
+def headline_table(evaluation: "AnyEvaluation") -> "Table":
     """Return the figures to look at first, with their intervals."""
     from attending.evaluation.wording import figure, interval_of, span, title_of
 
@@ -26,7 +26,7 @@ def headline_table(evaluation: "Evaluation") -> "Table":
     return table(["", "", confidence], rows)
 
 
-def label_table(evaluation: "Evaluation", most: int = 30) -> "Table":
+def label_table(evaluation: "AnyEvaluation", most: int = 30) -> "Table":
     """Return precision, recall and F1 of every label; of many, of the most frequent."""
     from attending.evaluation.wording import count, figure
 
@@ -46,6 +46,6 @@ def label_table(evaluation: "Evaluation", most: int = 30) -> "Table":
     return table(["label", "precision", "recall", "F1", "true", "predicted"], rows)
 
 
-def figures_of(evaluation: "Evaluation") -> dict[str, float]:
+def figures_of(evaluation: "AnyEvaluation") -> dict[str, float]:
     """Return the headline figures that are defined, by name."""
     return {k: float(v) for k, v in evaluation.headline.items() if v is not None}

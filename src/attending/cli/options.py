@@ -81,6 +81,46 @@ Where = Annotated[
         show_default=False,
     ),
 ]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        metavar="S",
+        help='What stands between the labels of a cell, such as ";"; a blank for any white space. '
+        "JSON lists need none.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+EmptyLabels = Annotated[
+    Literal["unlabelled", "none"],
+    typer.Option(
+        "--empty-labels",
+        metavar="unlabelled|none",
+        help="What an empty cell of labels says: nobody has looked, or no label applies.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Spans = Annotated[
+    str | None,
+    typer.Option(
+        "--spans",
+        metavar="COLUMN",
+        help="Column of annotated spans: which words stand for which label.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
+InputFormat = Annotated[
+    Literal["libmultilabel"] | None,
+    typer.Option(
+        "--input-format",
+        metavar="libmultilabel",
+        help="Read LibMultiLabel's tab-separated files, which have no header.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
 Encoding = Annotated[
     str,
     typer.Option(

@@ -8,6 +8,7 @@ import typer
 from attending.cli import options
 from attending.cli.console import Screen
 from attending.cli.tables import table
+from attending.dotted import nest
 
 if TYPE_CHECKING:
     from attending.recipe import Recipe
@@ -113,14 +114,15 @@ def explained(recipe: "Recipe") -> Iterator[str]:
         yield ""
         yield f"[{slot}]"
         yield from _settings(spec)
-    tables: dict[str, dict[str, Any]] = {}
-    for key, value in recipe.bundled.items():
-        slot, _, name = key.partition(".")
-        tables.setdefault(slot, {})[name] = value
-    for slot, values in tables.items():
-        yield ""
-        yield f"[bundled.{slot}]  # used where no encoder is named"
-        yield from (f"{name} = {_value(value)}" for name, value in values.items())
+    other = "multi" if recipe.task == "single" else "single"
+    for variant, changes, remark in (
+        ("bundled", recipe.bundled, "used where no encoder is named"),
+        (other, recipe.other, f"used where documents are {other}-label"),
+    ):
+        for slot, values in nest(changes).items():
+            yield ""
+            yield f"[{variant}.{slot}]  # {remark}"
+            yield from (f"{name} = {_value(value)}" for name, value in values.items())
 
 
 def _settings(spec: "Spec") -> Iterator[str]:

@@ -29,7 +29,7 @@ overwritten without `--force`. Verbs that print results print JSON with `--json`
 | 0 | done |
 | 1 | `check` found errors, or Attending itself failed |
 | 2 | bad input: one line says what, where, and what to do |
-| 130 | stopped with Ctrl-C; `train` goes on when the same command is run again |
+| 130 | stopped with Ctrl-C; `train` and `pretrain` go on when the same command is run again |
 
 A line of error never holds the text of a document. `--debug`, behind any verb, shows the whole
 traceback and the warnings of libraries, and these may: read them before you pass them on.
@@ -50,7 +50,15 @@ _EXAMPLES = {
     "data portal": ["attending data portal --out messages.csv"],
     "data convert": ["attending data convert letters.csv letters.jsonl --encoding cp1252"],
     "data split": ["attending data split messages.csv --out parts --by group --test 0.3"],
+    "labels build": [
+        "attending labels build icd10cm --only letters.csv --label codes --out codes.jsonl",
+        "attending labels build icdo3 --table morphology.csv --language es --out icdo3.jsonl",
+    ],
     "labels show": ["attending labels show labels.toml --data messages.csv"],
+    "pretrain": [
+        "attending pretrain letters.csv more.jsonl --out our-encoder",
+        "attending pretrain notes.csv --encoder ./our-bert --epochs 1 --out our-encoder",
+    ],
     "train": [
         "attending train messages.csv --labels labels.toml --holdout 0.2 --out model",
         "attending train messages.csv --labels labels.toml --seeds 5 --out models",

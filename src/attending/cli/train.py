@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,6 +28,7 @@ from attending.cli.training_data import (
     TrainingData,
     data_facts,
     data_remarks,
+    encoder_name,
     look_first,
     read_training_data,
     recipe_counter,
@@ -124,7 +125,19 @@ def train(
     date: options.Date = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    label_separator: options.LabelSeparator = None,
+    empty_labels: options.EmptyLabels = "unlabelled",
+    spans: options.Spans = None,
+    input_format: options.InputFormat = None,
     unknown_labels: options.UnknownLabels = "error",
+    task: Annotated[
+        Literal["auto", "single", "multi"],
+        typer.Option(
+            "--task",
+            metavar="auto|single|multi",
+            help="One label a document, or any number; auto: as the rows are.",
+        ),
+    ] = "auto",
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Don't look for faults in the rows first.")
     ] = False,
@@ -140,13 +153,15 @@ def train(
     from attending.recipe import Recipe, parse_setting
 
     screen = Screen(json)
-    columns = Columns(text, label, id, group, date, where, encoding)
+    cells = (spans, label_separator, empty_labels, input_format)
+    columns = Columns(text, label, id, group, date, where, encoding, *cells)
     wish = HoldoutWish.of(holdout, split_by, split_seed, holdout_groups)
     require_place(out, force, seeds is not None)
-    named = Recipe.load(recipe)
-    made = named.with_encoder(encoder).override(dict(map(parse_setting, settings or ())))
+    named = Recipe.load(recipe).with_encoder(encoder)
+    changes = dict(map(parse_setting, settings or ()))
     data = read_training_data(file, columns, labels, dev, wish, unknown_labels)
-    _announce(screen, data, named, made, settings or ())
+    made = named.for_task(data.task if task == "auto" else task).override(changes)
+    _announce(screen, data, Recipe.load(recipe), made, settings or ())
     counter = None if no_check else recipe_counter(made)
     if not no_check:
         again = shlex.join(["attending", "check", file, *([dev] if dev else []), *columns.words()])
@@ -172,6 +187,8 @@ def _announce(
 ) -> None:
     """Tell what is about to be trained on what."""
     pairs = [*data_facts(data), ("recipe", f"{made.name}: {made.summary}")]
+    if made.task == "multi":
+        pairs.append(("task", "any number of labels a document"))
     if settings:
         pairs.append(("settings", ", ".join(settings)))
     if made.family == "neural":
@@ -184,7 +201,9 @@ def _announce(
 
 
 def _encoder(named: "Recipe", made: "Recipe") -> str:
-    used, published = made["encoder"].name, named["encoder"].name
+    used, published = encoder_name(made), encoder_name(named)
+    if used is None:
+        return f"{made['encoder'].kind}, on words of the training rows"
     line = f"{used}, the bundled one" if used == "minilm" else used
     if used != published:
         line += f" (the recipe names {published}; --encoder recipe takes it)"

@@ -15,7 +15,7 @@ from attending.errors import DataError
 if TYPE_CHECKING:
     from attending.data.check import CheckReport
     from attending.data.corpora import Corpus
-    from attending.recipe import Recipe
+    from attending.recipe import Recipe, Task
     from attending.records import LabelSet
 
 BUNDLED = "portal"
@@ -57,6 +57,13 @@ class TrainingData:
     origin: Origin
 
     @property
+    def task(self) -> "Task":
+        """Whether the rows have one label each, or any number."""
+        from attending.training.rows import task_of
+
+        return task_of(self.train.documents)
+
+    @property
     def held_out(self) -> int:
         """How many documents were held out."""
         return len(self.origin.holdout.positions) if self.origin.holdout else 0
@@ -91,7 +98,7 @@ def read_training_data(
         file=Path(file).name,
         fingerprint=loaded.fingerprint,
         documents=len(loaded),
-        columns=dict(loaded.columns),
+        columns={**loaded.columns, **columns.cells},
         where=columns.conditions,
         holdout=held,
         development=development.fingerprint if development else None,
@@ -129,9 +136,14 @@ def data_remarks(data: TrainingData) -> Iterator[str]:
 
 def recipe_counter(recipe: "Recipe") -> TokenCounter | None:
     """Return what counts tokens as a recipe's encoder does; ``None`` for one that has none."""
-    if recipe.family != "neural":
-        return None
-    return token_counter(recipe["encoder"].name, recipe["windows"].max_tokens)
+    name = encoder_name(recipe)
+    return None if name is None else token_counter(name, recipe["windows"].max_tokens)
+
+
+def encoder_name(recipe: "Recipe") -> str | None:
+    """Return the pretrained encoder of a recipe; ``None`` where it learns its words or has none."""
+    encoder = recipe.get("encoder")
+    return None if encoder is None or encoder.kind != "pretrained" else str(encoder.name)
 
 
 def look_first(

@@ -16,10 +16,12 @@ from attending.data.checks.duplicates import (
     check_near,
 )
 from attending.data.checks.findings import Finding, Lengths, Summary
+from attending.data.checks.label_set import check_label_set
 from attending.data.checks.labels import check_labels
 from attending.data.checks.lengths import CountTokens, measure
 from attending.data.checks.near import THRESHOLD
 from attending.data.checks.page import report_lines
+from attending.data.checks.several import LabelsPerDocument, frequencies
 from attending.data.checks.texts import check_texts
 from attending.data.corpora import Corpus
 from attending.errors import DataError
@@ -105,6 +107,8 @@ def check(
         findings += [*check_texts(corpus), *cut]
     findings = _once(findings)
     findings += check_labels(parts, labels, folds)
+    if labels is not None:
+        findings += check_label_set(labels)
     findings += _across(parts, near)
     return CheckReport(tuple(summaries), tuple(findings))
 
@@ -140,4 +144,6 @@ def _summary(corpus: Corpus, labels: LabelSet | None, lengths: tuple[Lengths, ..
         unlabelled=sum(d.labels is None for d in corpus),
         columns=corpus.columns,
         lengths=lengths,
+        labels_per_document=LabelsPerDocument.of(corpus),
+        frequencies=frequencies(counts),
     )

@@ -32,6 +32,9 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Usual column names of each role, best first; compared without case, ``-`` and blanks as ``_``."""
 
+SPANS = "spans"
+"""The role of a column of annotations; one that isn't named must be plainly of spans."""
+
 _NAME_LENGTH = 40
 _NAME_WORDS = 6
 
@@ -66,10 +69,12 @@ def find_columns(
                     f'{file}: the {role} is read from "{candidates[0]}"'
                     f" ({quoted(candidates[1:])} would do too; choose with --{role})"
                 )
+    if named.get(SPANS):
+        chosen[SPANS] = find_named(str(named[SPANS]), columns, file, "as the spans")
     if "text" not in chosen:
         raise _no_text(chosen, columns, file)
     _require_distinct(chosen, file)
-    return {role: chosen[role] for role in USUAL if role in chosen}, tuple(notes)
+    return {role: chosen[role] for role in (*USUAL, SPANS) if role in chosen}, tuple(notes)
 
 
 def _candidates(role: str, free: Sequence[str], file: str) -> list[str]:

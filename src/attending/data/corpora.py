@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
-from attending.data.columns import find_columns, find_named, quoted
+from attending.data.columns import SPANS, find_columns, find_named, quoted
+from attending.data.files import decode, read_bytes
+from attending.data.label_cells import EmptyCells, LabelCells
+from attending.data.libmultilabel import FORMAT, read_libmultilabel
 from attending.data.readers import cell_text, read_table, read_table_bytes
 from attending.data.rows import Notes, RowReader
 from attending.data.tables import Table, TableRow
@@ -30,7 +33,8 @@ class Corpus:
         rows: A ``Document`` or an ``Unreadable`` for every row of the files.
         name: What to call the corpus in reports.
         notes: What a person should know of how it was read; counts and lines, never text.
-        columns: Role (``text``, ``label``, ``id``, ``group``, ``date``) -> column of the file.
+        columns: Role (``text``, ``label``, ``id``, ``group``, ``date``, ``spans`` if named) ->
+            column of the file.
     """
 
     rows: tuple[Row, ...]
@@ -52,6 +56,11 @@ class Corpus:
     def labelled(self) -> bool:
         """Whether there are documents and every one has labels (``()`` counts, ``None`` not)."""
         return bool(self.documents) and all(d.labels is not None for d in self.documents)
+
+    @cached_property
+    def multi_label(self) -> bool:
+        """Whether some document is labelled with several labels, or with none."""
+        return any(d.labels is not None and len(d.labels) != 1 for d in self.documents)
 
     @cached_property
     def label_counts(self) -> dict[str, int]:
@@ -108,6 +117,46 @@ class Corpus:
             found.setdefault(d.id, []).append(d)
         return found
 
+    def select(self, where: Mapping[str, str], name: str | None = None) -> "Corpus":
+        """Return the documents whose attributes have these values, such as ``{"split": "dev"}``.
+
+        Args:
+            where: Attribute, or the column of the group -> value; all must hold.
+            name: The new corpus's name; the values joined by ``-`` if left out.
+
+        Raises:
+            DataError: If no document has such an attribute, or none has the value.
+        """
+        kept = list(self.documents)
+        for column, value in where.items():
+            values = [self._value(d, column) for d in kept]
+            if kept and all(v is None for v in values):
+                known = sorted({key for d in self.documents for key in d.attributes})
+                raise DataError(
+                    f'no document has an attribute "{column}"',
+                    where=f'corpus "{self.name}"',
+                    found=f"the attributes {quoted(known)}" if known else "no attributes",
+                )
+            kept = [d for d, v in zip(kept, values, strict=True) if v == value.strip()]
+        if not kept:
+            raise DataError(f"no document has {_condition(where)}", where=f'corpus "{self.name}"')
+        return self.with_documents(kept, "-".join(where.values()) if name is None else name)
+
+    def parts(self, column: str) -> dict[str, "Corpus"]:
+        """Return the parts of a corpus by a column's values, in the order of their first rows.
+
+        Raises:
+            DataError: If no document has such an attribute.
+        """
+        values = dict.fromkeys(v for d in self.documents if (v := self._value(d, column)))
+        return {v: self.select({column: v}) for v in values or [""]}
+
+    def _value(self, document: Document, column: str) -> str | None:
+        if column == self.columns.get("group", "group") and column not in document.attributes:
+            return document.group
+        value = cell_text(document.attributes.get(column))
+        return None if value is None else value.strip()
+
     def with_documents(self, documents: Iterable[Document], name: str | None = None) -> "Corpus":
         """Return a corpus of other documents, without unreadable rows, with the same notes."""
         return replace(self, rows=tuple(documents), name=self.name if name is None else name)
@@ -124,6 +173,10 @@ def load_corpus(
     where: Mapping[str, str] | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
+    label_separator: str | None = None,
+    empty_labels: EmptyCells = "unlabelled",
+    spans: str | None = None,
+    format: Literal["libmultilabel"] | None = None,
     strict: bool = False,
 ) -> Corpus:
     """Read documents from a file, from several files in turn, or the bundled ``portal``.
@@ -136,20 +189,30 @@ def load_corpus(
         source: ``"portal"``, or CSV, TSV, JSON lines (each also ``.gz``) or Parquet, or an open
             binary file of JSON lines, such as ``sys.stdin.buffer``.
         text: Column of the text.
-        label: Column of the label; ``""`` reads no label. A JSON list holds several labels, an
-            empty cell means unlabelled.
+        label: Column of the label; ``""`` reads no label. A JSON list holds several labels,
+            ``[]`` none.
         id: Column of the id; without one, documents are called ``row-1``, ``row-2`` and so on.
         group: Column of the person or place that several documents share.
         date: Column of the date, in ISO 8601.
         where: Column -> value; only rows with these values are kept, and the count is noted.
         encoding: How the files' characters are stored.
         separator: Character between cells, where it is not the usual one.
+        label_separator: What stands between the labels of a cell, such as ``;``; a blank stands
+            for any white space. Without one, a cell that is no JSON list is one label.
+        empty_labels: Whether an empty label cell means ``unlabelled`` or labelled with ``none``.
+        spans: Column of annotated spans, in one of the shapes of ``attending.data.annotations``.
+            Those outside the text or with other words than stand there are left out and counted.
+            Without it, ``spans`` or ``evidence`` is read if it holds objects with start and end.
+        format: ``libmultilabel`` for that library's files without header, whatever their name.
         strict: Raise on the first unreadable row instead of keeping it.
 
     Raises:
         DataError: If a file or a column can't be used, or nothing is left.
     """
-    named = {"text": text, "label": label, "id": id, "group": group, "date": date}
+    named = {"text": text, "label": label, "id": id, "group": group, "date": date, SPANS: spans}
+    if format is not None and label_separator is None:
+        label_separator = " "
+    cells = LabelCells(label_separator, empty_labels)
     if source == BUNDLED:
         tables, name = [bundled_table()], BUNDLED
     elif hasattr(source, "read"):
@@ -159,10 +222,18 @@ def load_corpus(
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(p) for p in source]
         if not paths:
             raise DataError("no file was named", step="Name a file of documents.")
-        tables = [read_table(p, encoding=encoding, separator=separator) for p in paths]
+        tables = [_table(p, encoding, separator, format) for p in paths]
         name = "+".join(_stem(p) for p in paths)
-    corpus = _assemble(tables, name, named, where or {}, strict)
+    corpus = _assemble(tables, name, named, where or {}, cells, strict)
     return _with_writers(corpus) if source == BUNDLED else corpus
+
+
+def _table(path: Path, encoding: str, separator: str | None, format: str | None) -> Table:
+    if format is None:
+        return read_table(path, encoding=encoding, separator=separator)
+    if format != FORMAT:
+        raise DataError(f'there is no format "{format}"', allowed=FORMAT)
+    return read_libmultilabel(decode(read_bytes(path), path.name, encoding), path.name)
 
 
 def _with_writers(corpus: Corpus) -> Corpus:
@@ -192,6 +263,7 @@ def _assemble(
     name: str,
     named: Mapping[str, str | None],
     where: Mapping[str, str],
+    cells: LabelCells,
     strict: bool,
 ) -> Corpus:
     rows: list[Row] = []
@@ -202,7 +274,7 @@ def _assemble(
         roles, chosen_notes = find_columns(table.columns, table.file, named)
         kept = _filtered(table, where, roles["text"])
         notes = Notes(table.file)
-        reader = RowReader(table.file, roles, named, notes)
+        reader = RowReader(table.file, roles, named, notes, cells)
         rows += [reader.row(row, read + ordinal) for ordinal, row in kept]
         read += len(table.rows)
         remarks += [*table.notes, *chosen_notes, *reader.finish()]

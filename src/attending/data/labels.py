@@ -12,13 +12,15 @@ from attending.data.corpora import BUNDLED, Corpus
 from attending.data.files import decode, read_bytes
 from attending.data.readers import cell_text, read_table_bytes
 from attending.data.separated import write_separated
-from attending.data.wording import plural, shown_label
+from attending.data.wording import nearest_label, plural, shown_label
 from attending.errors import AttendingError, DataError, LabelError, nearest
 from attending.outputs import new_file, write_text
 from attending.records import Document, Label, LabelSet, Row
 
 _FIELDS = ("id", "name", "description", "keywords", "synonyms", "parent")
 _LISTS = ("keywords", "synonyms")
+_BROADER = "broader"
+_YES = ("yes", "true", "1", "x")
 _ID_COLUMNS = ("id", "label", "code")
 _KINDS = {".toml": "toml", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 _MARK = "|"
@@ -27,9 +29,10 @@ _MARK = "|"
 def load_labels(path: str | Path) -> LabelSet:
     """Read a label set from a TOML, CSV, TSV or JSON lines file; ``"portal"`` is bundled.
 
-    Fields: ``id`` (required), ``name``, ``description``, ``keywords``, ``synonyms``, ``parent``;
-    order is the file's. In CSV, keywords and synonyms are separated by ``|``. TOML holds ``name``
-    and ``ordered`` above its ``[[label]]`` tables, JSON lines in an optional first line
+    Fields: ``id`` (required), ``name``, ``description``, ``keywords``, ``synonyms``, ``parent``,
+    and ``broader`` for what is a parent only and given to no document; order is the file's. In
+    CSV, keywords and synonyms are separated by ``|``. TOML holds ``name`` and ``ordered`` above
+    its ``[[label]]`` tables, JSON lines in an optional first line
     ``{"set": ..., "ordered": ...}``; CSV has no place for them.
 
     Raises:
@@ -79,9 +82,14 @@ def _read_labels(data: bytes, file: str, kind: str) -> LabelSet:
                 rows.append((where, row.cells))
     if not rows:
         raise LabelError("the file holds no labels", where=file)
-    labels = tuple(_label(cells, where, flat=kind in ("csv", "tsv")) for where, cells in rows)
-    _require_consistent(labels, [where for where, _ in rows])
-    return LabelSet(labels, name=name, ordered=ordered)
+    flat = kind in ("csv", "tsv")
+    read = [(_label(cells, where, flat=flat), _is_broader(cells, where)) for where, cells in rows]
+    _require_consistent([label for label, _ in read], [where for where, _ in rows])
+    labels = tuple(label for label, broader in read if not broader)
+    if not labels:
+        raise LabelError("every label is a broader one that no document gets", where=file)
+    above = tuple(label for label, broader in read if broader)
+    return LabelSet(labels, name=name, ordered=ordered, broader=above)
 
 
 def _toml_rows(text: str, file: str) -> tuple[str, bool, list[tuple[str, Mapping[str, Any]]]]:
@@ -108,13 +116,14 @@ def _toml_rows(text: str, file: str) -> tuple[str, bool, list[tuple[str, Mapping
 def _label(cells: Mapping[str, Any], where: str, *, flat: bool) -> Label:
     cells = {k.strip(): v for k, v in cells.items()}
     id_key = next((k for k in _ID_COLUMNS if k in cells), None)
-    known = (*_FIELDS, *_ID_COLUMNS)
+    fields = (*_FIELDS, _BROADER)
+    known = (*fields, *_ID_COLUMNS)
     for key in cells:
-        if key not in _FIELDS and key != id_key:
+        if key not in fields and key != id_key:
             raise LabelError(
                 f'unknown field "{key[:40]}"',
                 where=where,
-                allowed=", ".join(_FIELDS),
+                allowed=", ".join(fields),
                 step=nearest(key, known).strip() or None,
             )
     if id_key is None:
@@ -131,6 +140,17 @@ def _label(cells: Mapping[str, Any], where: str, *, flat: bool) -> Label:
         parent=_text(parent, "parent", where).strip() if parent else None,
         **lists,
     )
+
+
+def _is_broader(cells: Mapping[str, Any], where: str) -> bool:
+    value = next((v for k, v in cells.items() if k.strip() == _BROADER), None)
+    if isinstance(value, str):
+        mark = value.strip().casefold()
+        if mark in _YES or mark in ("", "no", "false", "0"):
+            return mark in _YES
+    elif value is None or isinstance(value, bool):
+        return bool(value)
+    raise LabelError(f"{_BROADER} must be true or false", where=where, found=cell_text(value))
 
 
 def _text(value: Any, key: str, where: str) -> str:
@@ -195,6 +215,7 @@ def write_labels(labels: LabelSet, path: str | Path, *, force: bool = False) -> 
     path = Path(path)
     kind = _kind(path)
     rows = [_row(label) for label in labels]
+    rows += [{**_row(label), _BROADER: True} for label in labels.broader]
     if kind == "toml":
         import tomli_w
 
@@ -205,9 +226,10 @@ def write_labels(labels: LabelSet, path: str | Path, *, force: bool = False) -> 
         lines = [json.dumps(row, ensure_ascii=False) for row in (head, *rows)]
         write_text(path, "\n".join(lines) + "\n", force=force)
     else:
-        flat = [_flat(row) for row in rows]
+        fields = (*_FIELDS, _BROADER) if labels.broader else _FIELDS
+        flat = [_flat(row, fields) for row in rows]
         with new_file(path, force=force) as file:
-            write_separated([_FIELDS, *flat], file, "\t" if kind == "tsv" else ",")
+            write_separated([fields, *flat], file, "\t" if kind == "tsv" else ",")
 
 
 def _row(label: Label) -> dict[str, Any]:
@@ -217,7 +239,7 @@ def _row(label: Label) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value or key == "id"}
 
 
-def _flat(row: Mapping[str, Any]) -> list[str]:
+def _flat(row: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
     for key in _LISTS:
         if any(_MARK in item for item in row.get(key, ())):
             raise LabelError(
@@ -225,7 +247,8 @@ def _flat(row: Mapping[str, Any]) -> list[str]:
                 step="Write TOML or JSON lines instead.",
             )
     cells = {**row, **{key: _MARK.join(row.get(key, ())) for key in _LISTS}}
-    return [cells.get(field, "") for field in _FIELDS]
+    cells[_BROADER] = "yes" if row.get(_BROADER) else ""
+    return [cells.get(field, "") for field in fields]
 
 
 def infer_labels(corpus: Corpus) -> LabelSet:
@@ -282,9 +305,10 @@ def require_known(
 
 def _unknown_label(strange: Sequence[Document], labels: LabelSet) -> AttendingError:
     first = strange[0]
-    label = next(x for x in first.labels or () if x not in labels.ids)
-    near = nearest(label, labels.ids).strip().removeprefix("Did you mean ").removesuffix("?")
-    size = plural(len(labels), "label") + (f"; nearest {near}" if near else "")
+    known = frozenset(labels.ids)
+    label = next(x for x in first.labels or () if x not in known)
+    near = nearest_label(label, labels.ids)
+    size = plural(len(labels), "label") + (f"; nearest {shown_label(near)}" if near else "")
     more = f", as in {plural(len(strange) - 1, 'more row')}" if len(strange) > 1 else ""
     return LabelError(
         f"label {shown_label(label)} is not in the label set ({size}){more}",

@@ -1,20 +1,31 @@
 """From a table's row to a document, counting what had to be touched."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any
 
+from attending.data.annotations import Annotations, is_plain, read_annotations
+from attending.data.label_cells import LabelCells, as_list, sound
 from attending.data.readers import cell_text, cell_value
 from attending.data.tables import NumberLiteral, TableRow
 from attending.data.wording import plural, some
 from attending.errors import DataError
-from attending.records import Document, Row, Source, Span, Unreadable
+from attending.records import Document, Row, Source, Unreadable
 
 _CHANGES: Mapping[str, tuple[str, str]] = {
     "label": (
         "label had outer white space (trimmed)",
         "labels had outer white space (trimmed)",
+    ),
+    "gap": (
+        "row has nothing between two label separators (passed over)",
+        "rows have nothing between two label separators (passed over)",
+    ),
+    "printed": (
+        "row has its labels as a Python list (read as a list)",
+        "rows have their labels as Python lists (read as lists)",
     ),
     "group": (
         "group had outer white space (trimmed)",
@@ -29,6 +40,15 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
         "row has spans outside its text (left out)",
         "rows have spans outside their text (left out)",
     ),
+    "surface": (
+        "row has spans whose words don't stand at their offsets, as if of another text (left out)",
+        "rows have spans whose words don't stand at their offsets, as if of another text "
+        "(left out)",
+    ),
+    "odd": (
+        "row has spans that can't be read (left out)",
+        "rows have spans that can't be read (left out)",
+    ),
 }
 _SPAN_COLUMNS = ("spans", "evidence")
 
@@ -39,10 +59,12 @@ class Notes:
     def __init__(self, file: str) -> None:
         self.file = file
         self._lines: dict[str, list[int]] = {}
+        self._items: Counter[str] = Counter()
 
-    def add(self, kind: str, line: int) -> None:
-        """Count one row."""
+    def add(self, kind: str, line: int, items: int = 0) -> None:
+        """Count one row, and how many things in it where it may hold several."""
         self._lines.setdefault(kind, []).append(line)
+        self._items[kind] += items
 
     def count(self, kind: str) -> int:
         """Return how many rows were counted under a kind."""
@@ -54,6 +76,8 @@ class Notes:
         if not found:
             return []
         subject = plural(len(found), singular, several)
+        if self._items[kind] > len(found):
+            subject += f": {self._items[kind]:,} in all"
         on = "line" if len(found) == 1 else "lines"
         return [f"{self.file}: {subject} ({on} {some(found)})"]
 
@@ -66,12 +90,19 @@ class RowReader:
         roles: Role -> column.
         named: Roles that the user named a column for; these must hold what is expected.
         notes: Where to count.
+        cells: How label cells are written.
     """
 
     def __init__(
-        self, file: str, roles: Mapping[str, str], named: Mapping[str, str | None], notes: Notes
+        self,
+        file: str,
+        roles: Mapping[str, str],
+        named: Mapping[str, str | None],
+        notes: Notes,
+        cells: LabelCells,
     ) -> None:
         self._file, self._roles, self._named, self._notes = file, roles, named, notes
+        self._cells = cells
         self._taken = {column for role, column in roles.items() if role != "date"}
         self._dates = 0
 
@@ -84,18 +115,22 @@ class RowReader:
         id_ = self._id(row, fallback)
         text = row.cells.get(self._roles["text"])
         problem = _not_text(text)
+        labels = None
         if problem is None:
             labels, problem = self._labels(row)
         if problem is not None:
             return Unreadable(id_, problem, source)
         attributes = {c: cell_value(v) for c, v in row.cells.items() if c not in self._taken}
         when = self._when(row, attributes)
-        spans = self._spans(row.line, attributes, len(str(text)), labels)
+        found = self._annotations(row, attributes, str(text), labels)
+        for kind, count in (("span", found.outside), ("surface", found.differing)):
+            if count:
+                self._notes.add(kind, row.line, count)
         return Document(
             id=id_,
             text=str(text),
             labels=labels,
-            spans=spans,
+            spans=found.spans,
             group=self._group(row),
             when=when,
             attributes=attributes,
@@ -123,7 +158,7 @@ class RowReader:
 
     def _id(self, row: TableRow, fallback: str) -> str:
         id_ = cell_text(self._cell(row, "id"))
-        if id_ is not None and id_.strip() and _sound(id_):
+        if id_ is not None and id_.strip() and sound(id_):
             return id_
         if "id" in self._roles:
             self._notes.add("id", row.line)
@@ -139,23 +174,15 @@ class RowReader:
 
     def _labels(self, row: TableRow) -> tuple[tuple[str, ...] | None, str | None]:
         """Return the labels, and why the row can't be read if they make no sense."""
-        cell = self._cell(row, "label")
-        items = _as_list(cell)
-        if items is None:
-            items = [cell]
-        elif not all(type(i) in (str, NumberLiteral, int, float, bool) for i in items):
-            return None, "a list of labels holds something that is not a label"
-        labels = [cell_text(item) or "" for item in items]
-        trimmed = [label.strip() for label in labels]
-        if any(a != b and b for a, b in zip(labels, trimmed, strict=True)):
-            self._notes.add("label", row.line)
-        if any(not _sound(label) for label in trimmed):
-            return None, "the label holds a character that is not text"
-        if _as_list(cell) is None:
-            return ((trimmed[0],) if trimmed[0] else None), None
-        if not all(trimmed):
-            return None, "a list of labels holds an empty one"
-        return tuple(dict.fromkeys(trimmed)), None
+        if "label" not in self._roles:
+            return None, None
+        read = self._cells.read(self._cell(row, "label"))
+        for kind, holds in (
+            ("label", read.trimmed), ("gap", read.gaps), ("printed", read.printed),
+        ):  # fmt: skip
+            if holds:
+                self._notes.add(kind, row.line)
+        return read.labels, read.problem
 
     def _when(self, row: TableRow, attributes: dict[str, Any]) -> datetime | None:
         """Return the date; a cell that is none stays among the attributes."""
@@ -169,43 +196,44 @@ class RowReader:
             self._notes.add("date", row.line)
         return when
 
-    def _spans(
+    def _annotations(
         self,
-        line: int,
+        row: TableRow,
         attributes: dict[str, Any],
-        length: int,
+        text: str,
         labels: tuple[str, ...] | None,
-    ) -> tuple[Span, ...]:
-        """Take spans out of the attributes; a span without a label gets the only one there is."""
+    ) -> Annotations:
+        """Read the column of spans that was named, else a usual one that is plainly of spans.
+
+        A span without a label gets the only one that its document has.
+        """
+        only = labels[0] if labels and len(labels) == 1 else None
+        if "spans" in self._roles:
+            cell = cell_value(self._cell(row, "spans"))
+            items = _json_list(cell)
+            if items is None and cell not in (None, ""):
+                self._notes.add("odd", row.line)
+            found = read_annotations(items or [], text, only)
+            if found.odd:
+                self._notes.add("odd", row.line)
+            return found
         for column in _SPAN_COLUMNS:
-            items = _as_list(attributes.get(column))
-            if items is None or not all(_is_span(i) for i in items):
-                continue
-            del attributes[column]
-            only = labels[0] if labels and len(labels) == 1 else None
-            spans = [Span(i["start"], i["end"], i.get("label", only)) for i in items]
-            inside = tuple(s for s in spans if 0 <= s.start < s.end <= length)
-            if len(inside) < len(spans):
-                self._notes.add("span", line)
-            return inside
-        return ()
+            items = _json_list(attributes.get(column))
+            if items is not None and all(map(is_plain, items)):
+                del attributes[column]
+                return read_annotations(items, text, only)
+        return Annotations(())
 
 
-def _is_span(item: Any) -> bool:
-    return isinstance(item, dict) and type(item.get("start")) is type(item.get("end")) is int
-
-
-def _as_list(cell: Any) -> list[Any] | None:
-    """Return a list cell, also one that is written as JSON in a CSV; else ``None``."""
-    if isinstance(cell, list):
-        return cell
-    if type(cell) is not str or not cell.startswith("[") or not cell.endswith("]"):
-        return None
+def _json_list(cell: Any) -> list[Any] | None:
+    """Return a list, also one that is written as JSON in a CSV; else ``None``."""
+    if type(cell) is not str or not cell.startswith("["):
+        return as_list(cell)
     try:
         items = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    return items if all(isinstance(i, str | dict) for i in items) else None
+    return items if isinstance(items, list) else None
 
 
 def _not_text(cell: Any) -> str | None:
@@ -217,14 +245,7 @@ def _not_text(cell: Any) -> str | None:
         return f"the text is {kind}, not text"
     if "\0" in cell:
         return "the text holds a NUL character"
-    return None if _sound(cell) else "the text holds half of a character (a lone surrogate)"
-
-
-def _sound(cell: str) -> bool:
-    """Whether a string is whole Unicode without NUL: others break tokenizers and files."""
-    if cell.isascii():
-        return "\0" not in cell
-    return "\0" not in cell and not any("\ud800" <= c <= "\udfff" for c in cell)
+    return None if sound(cell) else "the text holds half of a character (a lone surrogate)"
 
 
 def _date(cell: Any) -> datetime | None:

@@ -1,7 +1,8 @@
 """Splits and folds: by label, by group, by date or at random, safe for rare labels.
 
 scikit-learn does the drawing, so a stratified split with a seed is the one that users of its
-``train_test_split`` know. Positions count a sequence of documents from 0.
+``train_test_split`` know; where documents have several labels, iterative stratification does.
+Positions count a sequence of documents from 0.
 """
 
 import math
@@ -9,14 +10,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from attending.data.folding import text_key
+from attending.data.stratify import deal_by_labels, rare_for_folds, require_parts, several_labels
 from attending.data.units import By, KeepTogether, number_units, require, without_group
 from attending.data.wording import plural, shown_label, some
 from attending.errors import DataError, nearest
 from attending.records import Document
 
+_PARTS = 20
 SEED = 2020
 """The seed of the published triage split."""
 
@@ -44,8 +48,10 @@ def split(
     Args:
         documents: What to split.
         by: ``label`` keeps the share of every label (exactly scikit-learn's stratified
-            ``train_test_split``; labels with one example stay in training); ``group`` puts whole
-            groups on one side; ``date`` trains on the oldest and tests on the newest; ``random``.
+            ``train_test_split``; labels with one example stay in training). Where documents have
+            several labels, iterative stratification does that, and the parts' sizes are met
+            nearly. ``group`` puts whole groups on one side; ``date`` trains on the oldest and
+            tests on the newest; ``random``.
         test: Share of the documents (``group``: of the groups) in the test part.
         seed: Seed of the draw; unused by ``date`` and with named groups.
         groups: With ``by="group"``, the groups that form the test part.
@@ -61,7 +67,9 @@ def split(
     require(0 < test < 1, "the test share must lie between 0 and 1", str(test))
     if groups is not None and by != "group":
         raise DataError('named groups need by="group"', found=f'by="{by}"')
-    if by == "label":
+    if by == "label" and several_labels(documents):
+        made = _by_labels(documents, test, seed, keep_together)
+    elif by == "label":
         made = _by_label(documents, test, seed, keep_together)
     elif by == "group":
         made = _by_group(documents, test, seed, groups, keep_together)
@@ -104,14 +112,20 @@ def folds(
     require(by in ("label", "group", "random"), f'there are no folds by "{by}"', None)
     used, notes = list(range(len(documents))), list[str]()
     strata = [""] * len(documents)
+    several = by == "label" and several_labels(documents)
     if by == "label":
         used, notes = _labelled(documents)
         strata = [_stratum(d) for d in documents]
-        notes += _rare_for_folds([strata[i] for i in used], k, strict)
+        kinds = [documents[i].labels or () if several else (strata[i],) for i in used]
+        notes += rare_for_folds(kinds, k, strict)
     units, unit_notes = number_units(documents, by, keep_together)
     keys = [text_key(d.text) for d in documents]
     made = []
-    for dealt in _deal([strata[i] for i in used], [units[i] for i in used], k, seed):
+    if several:
+        sides = _deal_labels([documents[i] for i in used], [units[i] for i in used], k, seed)
+    else:
+        sides = _deal([strata[i] for i in used], [units[i] for i in used], k, seed)
+    for dealt in sides:
         train, test = (tuple(used[i] for i in side) for side in dealt)
         shared = _shared_text(keys, train, test)
         made.append(Split(train, test, (*notes, *unit_notes, *shared)))
@@ -146,6 +160,41 @@ def _deal(
             )
         )
     return [(train.tolist(), test.tolist()) for train, test in dealt]
+
+
+def _deal_labels(
+    documents: Sequence[Document], units: Sequence[int], k: int, seed: int
+) -> Iterable[tuple[Sequence[int], Sequence[int]]]:
+    require_parts(units, k)
+    parts = deal_by_labels([d.labels or () for d in documents], units, [1 / k] * k, seed)
+    for fold in range(k):
+        train = [i for i, part in enumerate(parts) if part != fold]
+        yield train, [i for i, part in enumerate(parts) if part == fold]
+
+
+def _by_labels(
+    documents: Sequence[Document], test: float, seed: int, together: KeepTogether | None
+) -> Split:
+    """Deal documents with several labels into equal parts, of which some become the test part.
+
+    Parts of unequal size would give the small one too many: what is left of a rare label after
+    the large part had its share goes there, and most labels are rare.
+    """
+    used, notes = _labelled(documents)
+    units, unit_notes = number_units(documents, "label", together)
+    mine = [units[i] for i in used]
+    require_parts(mine, 2)
+    most = min(_PARTS, len(set(mine)))
+    share = Fraction(test).limit_denominator(most)
+    share = min(max(share, Fraction(1, most)), Fraction(most - 1, most))
+    k = share.denominator
+    parts = deal_by_labels([documents[i].labels or () for i in used], mine, [1 / k] * k, seed)
+    dealt = list(zip(used, parts, strict=True))
+    made = Split(
+        tuple(i for i, part in dealt if part >= share.numerator),
+        tuple(i for i, part in dealt if part < share.numerator),
+    )
+    return Split(made.train, made.test, (*notes, *unit_notes, *_missing_labels(documents, made)))
 
 
 def _by_label(
@@ -296,18 +345,6 @@ def _stratum(document: Document) -> str:
 
 def _shown(stratum: str) -> str:
     return " with ".join(shown_label(label) for label in stratum.split("\x1f"))
-
-
-def _rare_for_folds(strata: Sequence[str], k: int, strict: bool) -> list[str]:
-    rare = {s: n for s, n in sorted(Counter(strata).items()) if n < k}
-    if not rare:
-        return []
-    named = some([f"{_shown(s)} has {plural(n, 'example')}" for s, n in rare.items()])
-    if strict:
-        raise DataError(
-            f"too few examples for {k} folds: {named}", step="Use fewer folds or merge labels."
-        )
-    return [f"fewer examples than folds ({k}): {named}; some test parts lack them"]
 
 
 def _missing_labels(documents: Sequence[Document], made: Split) -> list[str]:

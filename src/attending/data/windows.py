@@ -18,7 +18,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Token ids with special ones around: one before, the rest after.
+    """Token ids with special ones around: ``before`` ones before, the rest after.
 
     ``first`` is the number of the first real token in the text, ``tokens`` how many there are.
     """
@@ -26,6 +26,7 @@ class Window:
     ids: tuple[int, ...]
     first: int
     tokens: int
+    before: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Windower:
         else:
             starts = list(range(0, total - self.content + self.step, self.step))
         windows = tuple(
-            Window(self._before + part + self._after, s, len(part))
+            Window(self._before + part + self._after, s, len(part), len(self._before))
             for s in starts
             if (part := ids[s : s + self.content])
         )

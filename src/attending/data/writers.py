@@ -6,6 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from attending.data.label_cells import LabelCells
+from attending.data.libmultilabel import FORMAT, write_libmultilabel
 from attending.data.readers import cell_text, kind_of
 from attending.data.separated import write_separated
 from attending.errors import DataError, MissingExtra, OutputError
@@ -20,28 +22,42 @@ def write_documents(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
+    label_separator: str | None = None,
+    format: Literal["libmultilabel"] | None = None,
     force: bool = False,
 ) -> None:
     """Write documents as CSV, TSV, JSON lines (each also ``.gz``) or Parquet, by suffix.
 
-    What is written comes back the same when these columns are named, except that CSV and TSV hold
-    attributes as strings. Several labels, or none at all, are written as a JSON list; an
-    unlabelled document has an empty cell (JSON lines, Parquet: null).
+    What is written comes back the same when these columns and the separator are named, except
+    that CSV and TSV hold attributes as strings. Several labels are written as a JSON list, or with
+    a separator in between; none at all is ``[]``; an unlabelled document has an empty cell (JSON
+    lines, Parquet: null).
 
     Args:
         documents: What to write.
         path: Where to.
         columns: Role -> column name, such as ``Corpus.columns``; the role's name otherwise.
+        label_separator: What to write between labels; in JSON lines they stay lists.
+        format: ``libmultilabel`` writes ids, labels and texts in that library's form, under any
+            name; see ``attending.data.libmultilabel`` for what it can't hold.
         force: Write over an existing file.
 
     Raises:
         OutputError: If the file exists, can't be written, or an attribute has the name of
             another column.
-        DataError: If the suffix is unknown.
+        DataError: If the suffix is unknown, a label holds the separator, or the format can't hold
+            the labels.
         MissingExtra: If it is Parquet and ``pyarrow`` is not installed.
     """
     path = Path(path)
+    if format is not None:
+        if format != FORMAT:
+            raise DataError(f'there is no format "{format}"', allowed=FORMAT)
+        with new_file(path, force=force) as file:
+            write_libmultilabel(documents, file)
+        return
     kind = kind_of(path)
+    label_cells = LabelCells(None if kind == "jsonl" else label_separator)
     rows = list(documents)
     names = {role: (columns or {}).get(role, role) for role in _ROLES}
     used = _used_roles(rows)
@@ -53,7 +69,7 @@ def write_documents(
                 where=str(path),
                 step="Name the columns with columns={...} or rename the attribute.",
             )
-    cells = [_cells(d, names, used) for d in rows]
+    cells = [_cells(d, names, used, label_cells) for d in rows]
     header = [*(names[role] for role in used), *attributes]
     with new_file(path, force=force) as file:
         if kind == "jsonl":
@@ -75,24 +91,18 @@ def _used_roles(rows: Sequence[Document]) -> list[str]:
     return [role for role in _ROLES if used.get(role, True)]
 
 
-def _cells(d: Document, names: Mapping[str, str], used: Sequence[str]) -> dict[str, Any]:
+def _cells(
+    d: Document, names: Mapping[str, str], used: Sequence[str], label_cells: LabelCells
+) -> dict[str, Any]:
     values: dict[str, Any] = {
         "id": d.id,
         "text": d.text,
-        "label": _label_cell(d.labels),
+        "label": label_cells.write(d.labels),
         "group": d.group,
         "date": None if d.when is None else d.when.isoformat(),
         "spans": [{"start": s.start, "end": s.end, "label": s.label} for s in d.spans],
     }
     return {**{names[role]: values[role] for role in used}, **d.attributes}
-
-
-def _label_cell(labels: tuple[str, ...] | None) -> str | list[str] | None:
-    if labels is None:
-        return None
-    # A lone label that looks like a list would be read as one.
-    alone = len(labels) == 1 and not labels[0].startswith("[")
-    return labels[0] if alone else list(labels)
 
 
 def _flat(value: Any) -> str:

@@ -38,7 +38,7 @@ from attending.evaluation.ranking import (
     average_precision_one_vs_rest,
     roc_auc_one_vs_rest,
 )
-from attending.evaluation.result import Evaluation, Figure
+from attending.evaluation.result import Evaluation, Figure, plain
 from attending.records import LabelSet, Prediction, Row
 
 __all__ = [
@@ -125,11 +125,6 @@ def evaluate_outcome(
     )
 
 
-def _plain(value: Any) -> float | None:
-    number = float(value)
-    return number if np.isfinite(number) else None
-
-
 def _overall(
     matrix: Any, scores: LabelScores, labels: LabelSet
 ) -> tuple[dict[str, Figure], dict[str, str]]:
@@ -137,12 +132,12 @@ def _overall(
     n = len(labels)
     answered = matrix.copy()
     answered[:, n] = 0
-    metrics: dict[str, Figure] = {key: _plain(v) for key, v in averages(scores).items()}
-    metrics["mcc"] = _plain(matthews(matrix))
+    metrics: dict[str, Figure] = {key: plain(v) for key, v in averages(scores).items()}
+    metrics["mcc"] = plain(matthews(matrix))
     beside = averages(precision_recall_f1(answered))
     for key in _BOOTSTRAPPED:
-        metrics[f"{key}_answered"] = _plain(beside[key])
-    metrics["mcc_answered"] = _plain(matthews(answered))
+        metrics[f"{key}_answered"] = plain(beside[key])
+    metrics["mcc_answered"] = plain(matthews(answered))
     if labels.ordered:
         metrics.update(_by_level(matrix))
     undefined: dict[str, str] = {}
@@ -166,7 +161,7 @@ def _by_level(matrix: Any) -> dict[str, Figure]:
     total = sum(distances.values())
     off = sum(abs(d) * count for d, count in distances.items())
     return {
-        "quadratic_kappa_answered": _plain(quadratic_kappa(matrix[:, :n])),
+        "quadratic_kappa_answered": plain(quadratic_kappa(matrix[:, :n])),
         "mean_absolute_error_answered": off / total if total else None,
         "under_triaged": sum(c for d, c in distances.items() if d <= -1),
         "under_triaged_by_2_or_more": sum(c for d, c in distances.items() if d <= -2),
@@ -228,9 +223,9 @@ def _label_row(
 ) -> dict[str, Figure]:
     counts = scores.counts
     return {
-        "precision": _plain(scores.precision[k]),
-        "recall": _plain(scores.recall[k]),
-        "f1": _plain(scores.f1[k]),
+        "precision": plain(scores.precision[k]),
+        "recall": plain(scores.recall[k]),
+        "f1": plain(scores.f1[k]),
         "support": int(counts.support[k]),
         "predicted": int(counts.predicted[k]),
         "right": int(counts.right[k]),

@@ -50,7 +50,8 @@ def why_no_answer(prediction: Prediction) -> str | None:
     return None if prediction.labels else NO_LABEL
 
 
-def _where(row: Row) -> str:
+def where_of(row: Row) -> str:
+    """Return file and line of a row, or its id."""
     return str(row.source) if row.source else f'document "{row.id}"'
 
 
@@ -60,14 +61,20 @@ def _true_position(document: Document, labels: LabelSet) -> int | None:
     if len(document.labels) != 1:
         raise DataError(
             "a document of a single-label task must have exactly one label",
-            where=_where(document),
+            where=where_of(document),
             found=f"{len(document.labels)} labels",
             allowed="1",
+            step="Documents with several labels or none are a multi-label task.",
         )
-    return _position(document.labels[0], labels, _where(document))
+    return position_of(document.labels[0], labels, where_of(document))
 
 
-def _position(label: str, labels: LabelSet, where: str) -> int:
+def position_of(label: str, labels: LabelSet, where: str) -> int:
+    """Return the position of a label.
+
+    Raises:
+        LabelError: If it is not in the label set; says where it stood.
+    """
     try:
         return labels.position(label)
     except LabelError as error:
@@ -84,7 +91,7 @@ def _given_position(prediction: Prediction, labels: LabelSet) -> int:
             found=f"{len(prediction.labels)} labels",
             allowed="1",
         )
-    return _position(prediction.labels[0], labels, f'prediction of document "{prediction.id}"')
+    return position_of(prediction.labels[0], labels, f'prediction of document "{prediction.id}"')
 
 
 def _score_row(prediction: Prediction, labels: LabelSet) -> list[float] | None:
@@ -106,7 +113,12 @@ def _score_row(prediction: Prediction, labels: LabelSet) -> list[float] | None:
     return row
 
 
-def _check_match(documents: Sequence[Row], predictions: Sequence[Prediction]) -> None:
+def check_match(documents: Sequence[Row], predictions: Sequence[Prediction]) -> None:
+    """Make sure that there is one prediction a document, in the same order.
+
+    Raises:
+        DataError: If numbers or ids differ.
+    """
     step = "Predict the same file again: predictions must be in the order of its rows."
     if len(documents) != len(predictions):
         raise DataError(
@@ -128,10 +140,14 @@ def _check_match(documents: Sequence[Row], predictions: Sequence[Prediction]) ->
             )
 
 
-def _coverage(
-    documents: Sequence[Row], predictions: Sequence[Prediction], labelled: Sequence[int]
+def coverage_of(
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    labelled: Sequence[int],
+    reasons_of: Sequence[str | None],
 ) -> dict[str, int]:
-    reasons = Counter(why_no_answer(predictions[i]) for i in labelled)
+    """Count what became of every document; ``reasons_of`` goes with the labelled ones."""
+    reasons = Counter(reasons_of)
     read = [predictions[i].read for i in labelled if predictions[i].status == "ok"]
     groups = [d.group for d in documents if isinstance(d, Document) and d.group is not None]
     return {
@@ -150,6 +166,15 @@ def _coverage(
     }
 
 
+def nothing_labelled(documents: int) -> DataError:
+    """Return the error for documents of which none has a label."""
+    return DataError(
+        "there is nothing to evaluate: no document has a label",
+        found=f"{documents} documents",
+        step="Name the label column, or give a file with labels.",
+    )
+
+
 def match(documents: Sequence[Row], predictions: Sequence[Prediction], labels: LabelSet) -> Outcome:
     """Match predictions to documents by order and id, and keep the labelled ones as arrays.
 
@@ -161,7 +186,7 @@ def match(documents: Sequence[Row], predictions: Sequence[Prediction], labels: L
             cover the label set, or nothing is labelled.
         LabelError: If a label is not in the label set.
     """
-    _check_match(documents, predictions)
+    check_match(documents, predictions)
     labelled: list[int] = []
     truth: list[int] = []
     for index, row in enumerate(documents):
@@ -170,19 +195,16 @@ def match(documents: Sequence[Row], predictions: Sequence[Prediction], labels: L
             labelled.append(index)
             truth.append(position)
     if not labelled:
-        raise DataError(
-            "there is nothing to evaluate: no document has a label",
-            found=f"{len(documents)} documents",
-            step="Name the label column, or give a file with labels.",
-        )
+        raise nothing_labelled(len(documents))
     rows = [_score_row(predictions[i], labels) for i in labelled]
+    reasons = tuple(why_no_answer(predictions[i]) for i in labelled)
     nothing = [0.0] * len(labels)
     return Outcome(
         ids=tuple(documents[i].id for i in labelled),
         truth=np.array(truth, np.int64),
         predicted=np.array([_given_position(predictions[i], labels) for i in labelled], np.int64),
-        reasons=tuple(why_no_answer(predictions[i]) for i in labelled),
+        reasons=reasons,
         scores=np.array([nothing if row is None else row for row in rows], np.float64),
         scored=np.array([row is not None for row in rows]),
-        coverage=_coverage(documents, predictions, labelled),
+        coverage=coverage_of(documents, predictions, labelled, reasons),
     )

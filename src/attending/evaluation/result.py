@@ -1,8 +1,9 @@
 """The outcome of an evaluation: every figure, its interval, and why it may be undefined."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from attending.evaluation.calibration import Bin
 from attending.evaluation.definitions import DEFINITIONS
@@ -16,6 +17,67 @@ BOOTSTRAP = (
     " labels varies as it would in a new sample; draws in which a figure is undefined are left out"
 )
 WILSON = "Wilson's interval for a share; it doesn't shrink to a point when all or none are right"
+
+
+def plain(value: Any) -> float | None:
+    """Return a number as a float, ``None`` where it is NaN or infinite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+class Evaluated(Protocol):
+    """What evaluations of both tasks have in common, as tables and reports read it."""
+
+    @property
+    def labels(self) -> LabelSet:
+        """The label set evaluated on."""
+
+    @property
+    def coverage(self) -> Mapping[str, int]:
+        """Counts of documents."""
+
+    @property
+    def metrics(self) -> Mapping[str, Figure]:
+        """Figures over all labels."""
+
+    @property
+    def per_label(self) -> Mapping[str, Mapping[str, Figure]]:
+        """Figures of each label, by label id."""
+
+    @property
+    def headline(self) -> Mapping[str, Figure]:
+        """The figures to show first."""
+
+    @property
+    def reliability(self) -> tuple[Bin, ...]:
+        """Bins of probabilities."""
+
+    @property
+    def intervals(self) -> Mapping[str, Interval | None]:
+        """Bootstrap intervals of figures over all labels."""
+
+    @property
+    def shares(self) -> Mapping[str, Interval | None]:
+        """Wilson intervals of figures over all labels."""
+
+    @property
+    def label_intervals(self) -> Mapping[str, Mapping[str, Interval | None]]:
+        """Bootstrap intervals of each label's figures."""
+
+    @property
+    def label_shares(self) -> Mapping[str, Mapping[str, Interval | None]]:
+        """Wilson intervals of each label's figures."""
+
+    @property
+    def undefined(self) -> Mapping[str, str]:
+        """Why a figure is ``None``, by path."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Confidence, resamples, seed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-safe values."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ __all__ = [
 Metric = Callable[[NDArray[Any], NDArray[Any]], float]
 PER_LABEL = ("precision", "recall", "f1")
 DRAWS = 2000
-_TIE = 1e-12
+TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ def paired_randomisation(
             allowed="a metric that is defined for both systems, and 1 round or more",
         )
     width = 2 * pair.runs * len(pair.labels)
-    halves = _halves(pair.documents, rounds, seed, width)
+    halves = random_halves(pair.documents, rounds, seed, width)
     swapped = np.concatenate([score.swapped(block) for block in halves])
-    extreme = int((np.abs(swapped) >= abs(difference) - _TIE).sum())
+    extreme = int((np.abs(swapped) >= abs(difference) - TIE).sum())
     draws = resamples_of(pair.documents, min(rounds, DRAWS), seed, width)
     drawn = np.concatenate([score.drawn(rows) for rows in draws])
     return PairedTest(
@@ -245,7 +245,9 @@ class _Pair:
         return len(self.a)
 
 
-def _halves(documents: int, rounds: int, seed: int, width: int) -> Iterator[NDArray[np.bool_]]:
+def random_halves(
+    documents: int, rounds: int, seed: int, width: int
+) -> Iterator[NDArray[np.bool_]]:
     """Draw which documents change places, in blocks (R, N) whose R sum to ``rounds``."""
     rng = np.random.default_rng(seed)
     block = max(1, CELLS_AT_ONCE // max(documents, width))

@@ -1,8 +1,11 @@
 """Figures in words and in even numbers, for people who read a report."""
 
+import re
+
 from attending.evaluation.intervals import Interval
 from attending.evaluation.metrics import Evaluation
 from attending.evaluation.outcome import ABSTAINED, NO_LABEL
+from attending.evaluation.result import Evaluated
 
 UNDEFINED = "–"
 SHARES = frozenset({"accuracy", "precision", "recall", "accuracy_answered"})
@@ -17,6 +20,8 @@ REASONS = {
 }
 _TITLES = {
     "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "map": "MAP",
     "accuracy": "Accuracy",
     "precision": "Precision",
     "recall": "Recall",
@@ -25,12 +30,25 @@ _TITLES = {
     "brier": "Brier score",
     "log_loss": "Log loss",
 }
+GENERAL_CAUTIONS = (
+    "They hold for documents like these. Another clinic, another year or other writers can"
+    " give other figures.",
+    "The labels in the file are taken as the truth. Where people would disagree about a"
+    " document, these figures can't say who is right.",
+    "They are of one trained model. Training again with another seed moves them too; the"
+    " intervals don't include that.",
+)
+_CUT = re.compile(r"^(p|r|ndcg)_at_(\d+)$")
+_CUTS = {"p": "P", "r": "R", "ndcg": "nDCG"}
 _NEAR = 0.02
 FEW = 50
 
 
 def title_of(key: str) -> str:
     """Return a short title for a figure's key."""
+    cut = _CUT.match(key)
+    if cut:
+        return f"{_CUTS[cut[1]]}@{cut[2]}"
     return _TITLES.get(key, key.replace("_", " "))
 
 
@@ -75,7 +93,7 @@ def were(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def interval_of(evaluation: Evaluation, key: str, label: str | None = None) -> Interval | None:
+def interval_of(evaluation: Evaluated, key: str, label: str | None = None) -> Interval | None:
     """Return the interval to show: Wilson's for shares, else the bootstrap's.
 
     A bootstrap of a figure that is 0 or 1 has no width. It is left out: it isn't certainty.
@@ -161,7 +179,7 @@ def calibration_in_words(evaluation: Evaluation) -> str:
     )
 
 
-def coverage_in_words(evaluation: Evaluation) -> list[str]:
+def coverage_in_words(evaluation: Evaluated) -> list[str]:
     """Say how many documents there were, how many were left out, and how much was read."""
     cover = evaluation.coverage
     rows = cover["documents"]
@@ -180,22 +198,15 @@ def coverage_in_words(evaluation: Evaluation) -> list[str]:
 
 def cautions(evaluation: Evaluation) -> list[str]:
     """Say what the figures do not show."""
-    lines = [
-        "They hold for documents like these. Another clinic, another year or other writers can"
-        " give other figures.",
-        "The labels in the file are taken as the truth. Where people would disagree about a"
-        " document, these figures can't say who is right.",
-        "They are of one trained model. Training again with another seed moves them too; the"
-        " intervals don't include that.",
-        *_shared_groups(evaluation),
-        *_rarest(evaluation),
+    last = (
         "A model with good figures can still be wrong where it matters. It puts a queue in order"
-        " for people; it is not a medical device.",
-    ]
-    return lines
+        " for people; it is not a medical device."
+    )
+    return [*GENERAL_CAUTIONS, *shared_groups(evaluation), *_rarest(evaluation), last]
 
 
-def _shared_groups(evaluation: Evaluation) -> list[str]:
+def shared_groups(evaluation: Evaluated) -> list[str]:
+    """Say that documents share people or sources, where they do."""
     cover = evaluation.coverage
     if cover["documents_in_groups"] <= cover["groups"]:
         return []

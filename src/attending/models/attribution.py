@@ -8,6 +8,7 @@
 - ``gradient``: word embedding times the gradient of a label's logit with respect to it. Kept for
   comparison: on the bundled corpus it removed no more than random words did.
 - ``attention``: weights of the [CLS] row, mean over heads and layers; belongs to no label.
+- ``label-weights``: a label's attention over the tokens, where labels attend one by one.
 - ``label-attention``: the labels' own attention, mean over heads and layers. A label vector is
   told apart from the others by its start and its training only, since the maximum treats all
   labels alike; read it as what each query looks for, not as what decided.
@@ -25,10 +26,10 @@ from torch import Tensor, nn
 from attending.data.batches import by_length, collate
 from attending.data.windows import Windowed
 from attending.models.base import TokenScores
-from attending.tensors import AttentionTrace, Batch, TokenStates
+from attending.tensors import AttentionTrace, Batch, LabelTrace, TokenStates
 
 if TYPE_CHECKING:
-    from attending.models.neural import Network
+    from attending.models.network import Network
 
 _BATCH = 16
 _Rows = Mapping[str | None, Tensor]
@@ -36,21 +37,40 @@ _Rows = Mapping[str | None, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What a method needs of a network, and whether overlapping windows add up."""
+    """What a method needs of a network, and whether overlapping windows add up.
 
-    needs_cls: bool = False
+    reads: how the head must read the tokens: ``cls``, ``states`` (all of them) or ``any``.
+    """
+
+    reads: str = "any"
     needs_labels: bool = False
-    needs_mean: bool = False
+    needs_weights: bool = False
     adds_up: bool = False
 
 
 METHODS: Mapping[str, Method] = {
-    "attention-gradient": Method(needs_cls=True, adds_up=True),
-    "state-gradient": Method(needs_mean=True, adds_up=True),
-    "attention": Method(needs_cls=True),
-    "label-attention": Method(needs_cls=True, needs_labels=True),
+    "label-weights": Method(needs_weights=True),
+    "attention-gradient": Method(reads="cls", adds_up=True),
+    "state-gradient": Method(reads="states", adds_up=True),
+    "attention": Method(reads="cls"),
+    "label-attention": Method(reads="cls", needs_labels=True),
     "gradient": Method(adds_up=True),
 }
+
+
+def methods_of(network: "Network") -> tuple[str, ...]:
+    """Return the methods that a network can give, best first."""
+    attention = network.label_attention
+    reads = "cls" if attention.reads_cls else "states"
+    labelled = network.label_states is not None
+    weights = network.label_wise and getattr(attention, "has_weights", True)
+    return tuple(
+        name
+        for name, method in METHODS.items()
+        if method.reads in ("any", reads)
+        and (labelled or not method.needs_labels)
+        and (weights or not method.needs_weights)
+    )
 
 
 def attribute(
@@ -66,12 +86,14 @@ def attribute(
     readable = [i for i, d in enumerate(documents) if d.windows]
     for group in by_length([documents[i].length for i in readable], _BATCH):
         members = [readable[i] for i in group]
-        batch = collate([documents[i] for i in members], pad)
+        batch = collate([documents[i] for i in members], pad, join=network.joins)
         rows = _columns(network, batch, method, positions)
         for place, i in enumerate(members):
             windows = torch.nonzero(batch.document == place).flatten().tolist()
             scores = {
                 label: _merge(documents[i], table[windows].numpy(), METHODS[method].adds_up)
+                if table.shape == batch.ids.shape
+                else _of_document(batch, table, place)
                 for label, table in rows.items()
             }
             results[i] = TokenScores(documents[i].offsets, scores)
@@ -81,7 +103,13 @@ def attribute(
 def _columns(
     network: "Network", batch: Batch, method: str, positions: Mapping[str, int]
 ) -> dict[str | None, Tensor]:
-    """Return (W, T) scores per label."""
+    """Return scores per label: (W, T) of windows, or (B, S) of whole documents."""
+    if method == "label-weights":
+        wanted = LabelTrace(torch.tensor(list(positions.values()), dtype=torch.int64))
+        with torch.no_grad():
+            network(batch, label_trace=wanted)
+        assert wanted.weights is not None
+        return {label: wanted.weights[:, k] for k, label in enumerate(positions)}
     if method in ("attention", "label-attention"):
         trace = AttentionTrace()
         with torch.no_grad():
@@ -143,12 +171,18 @@ def _times_gradient(
     return out
 
 
+def _of_document(batch: Batch, table: Tensor, place: int) -> tuple[float, ...]:
+    """Return the columns (B, S) of one document that are tokens of its text."""
+    assert batch.positions is not None
+    return tuple(table[place][batch.positions[place] >= 0].tolist())
+
+
 def _merge(document: Windowed, table: NDArray[np.float32], adds_up: bool) -> tuple[float, ...]:
     """Lay the windows' columns over the document's tokens; overlaps are summed or averaged."""
     total = np.zeros(len(document.offsets))
     times = np.zeros(len(document.offsets))
     for window, row in zip(document.windows, table, strict=True):
         here = slice(window.first, window.first + window.tokens)
-        total[here] += row[1 : 1 + window.tokens]
+        total[here] += row[window.before : window.before + window.tokens]
         times[here] += 1
     return tuple((total if adds_up else total / np.maximum(times, 1)).tolist())

@@ -17,6 +17,10 @@ Progress = Callable[[int, int], None]
 """Called with the number of documents done and the number of all."""
 
 
+MOST_SCORES = 200
+"""Up to so many labels, a prediction holds the score of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenScores:
     """Scores of one document's tokens.
@@ -104,7 +108,7 @@ def decide(
         probabilities = decision.probabilities(logits)
         decoded = decision.decode(probabilities, labels)
         for i, ids, row in zip(known, decoded, probabilities, strict=True):
-            chosen[i] = ids, dict(zip(labels.ids, row.tolist(), strict=True))
+            chosen[i] = ids, _kept(row, ids, labels, decision)
     predictions = []
     for i, (row, score) in enumerate(zip(rows, scored, strict=True)):
         ids, scores = chosen.get(i, ((), {}))
@@ -114,12 +118,23 @@ def decide(
                 status=score.status,  # type: ignore[arg-type]
                 labels=ids,
                 scores=scores,
-                abstained=i in chosen and not ids,
+                abstained=i in chosen and not ids and decision.kind == "argmax",
                 read=score.read,
                 reason=score.reason,
             )
         )
     return predictions
+
+
+def _kept(
+    row: NDArray[np.float64], chosen: Sequence[str], labels: LabelSet, decision: Decision
+) -> dict[str, float]:
+    """Return the scores to report: all, or of very many labels the best and the assigned ones."""
+    if len(labels) <= MOST_SCORES:
+        return dict(zip(labels.ids, row.tolist(), strict=True))
+    best = np.argsort(-row, kind="stable")[: decision.keep_scores].tolist()
+    kept = dict.fromkeys([*best, *(labels.position(i) for i in chosen)])
+    return {labels.ids[k]: float(row[k]) for k in kept}
 
 
 def require_method(method: str | None, methods: Sequence[str], name: str) -> str:

@@ -11,6 +11,8 @@ _NOT_FOR = (
     "little about another's: check it on your own before use."
 )
 
+_MOST_LABELS = 100
+
 
 def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
     """Return the card as Markdown; blanks that only people can fill are marked as such."""
@@ -37,9 +39,11 @@ def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any
         "|---|---|---:|",
     ]
     counts = facts.get("label_counts", {})
-    lines += [
-        f"| {_cell(x.id)} | {_cell(x.description)} | {counts.get(x.id, '')} |" for x in model.labels
-    ]
+    shown = sorted(model.labels, key=lambda x: -counts.get(x.id, 0))[:_MOST_LABELS]
+    shown = [x for x in model.labels if x in shown] if len(model.labels) <= _MOST_LABELS else shown
+    lines += [f"| {_cell(x.id)} | {_cell(x.description)} | {counts.get(x.id, '')} |" for x in shown]
+    if len(model.labels) > len(shown):
+        lines.append(f"| and {len(model.labels) - len(shown):,} rarer ones | | |")
     lines += ["", "## Development figures", "", *_figures(metrics)]
     lines += ["", "## Decision", "", *_decision(model)]
     return "\n".join(lines) + "\n"
@@ -70,18 +74,13 @@ def _figures(metrics: Mapping[str, Any]) -> list[str]:
     if not metrics:
         return ["None: no development rows were left out of training."]
     lines = [
-        "On the development rows that also chose the checkpoint and the temperature, so a little "
-        "too good; `attending evaluate` on rows that had no part in training gives honest ones.",
+        "On the development rows that also chose the checkpoint, temperature and thresholds, so a "
+        "little too good; `attending evaluate` on rows that had no part in training gives honest "
+        "ones.",
         "",
     ]
     return lines + [f"- {k}: {v:.4f}" for k, v in metrics.items() if isinstance(v, float)]
 
 
 def _decision(model: Model) -> list[str]:
-    decision = model.decision
-    lines = [f"- The label with the highest score; temperature {decision.temperature:.3f}"]
-    if decision.note:
-        lines.append(f"- {decision.note}")
-    if decision.abstain_below is not None:
-        lines.append(f"- No label if the best probability is below {decision.abstain_below}")
-    return lines
+    return [f"- {line}" for line in model.decision.describe()]

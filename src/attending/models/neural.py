@@ -10,13 +10,12 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
 
 from attending import registry
 from attending.data.batches import by_length, collate
 from attending.data.windows import Windowed, Windower
 from attending.errors import EncoderError, ModelError
-from attending.models.attribution import METHODS, attribute
+from attending.models.attribution import attribute, methods_of
 from attending.models.base import (
     Progress,
     Scored,
@@ -25,68 +24,14 @@ from attending.models.base import (
     require_method,
     unreadable,
 )
+from attending.models.network import Network, pool_windows
 from attending.parts.decoders import Decision
-from attending.parts.encoders import Encoder
 from attending.recipe import Recipe
 from attending.records import Coverage, Document, LabelSet, Prediction, Row, Unreadable
-from attending.tensors import AttentionTrace, Batch, LabelStates, Outputs
 
 WEIGHTS = "model.safetensors"
 _BATCH = 32
 _CHUNK = 2048
-
-
-class Network(nn.Module):
-    """Encoder, label states, label attention, head and loss of one recipe.
-
-    Args:
-        recipe: A neural recipe.
-        labels: The labels to score.
-        folder: An encoder folder to take the shape from, weights left untrained.
-        counts: The labels' counts in the training rows, for class weights.
-    """
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        labels: LabelSet,
-        *,
-        folder: Path | None = None,
-        counts: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__()
-        self.encoder: Encoder = registry.build(recipe["encoder"], folder=folder)
-        context: dict[str, Any] = {"encoder": self.encoder, "labels": labels, "counts": counts}
-        states = recipe.get("label_states")
-        self.label_states = None if states is None else registry.build(states, **context)
-        self.label_attention = registry.build(recipe["label_attention"], **context)
-        self.head = registry.build(recipe["head"], **context)
-        self.loss = registry.build(recipe["loss"], **context)
-        self.pool: str = recipe["windows"].pool
-
-    def forward(self, batch: Batch, trace: AttentionTrace | None = None) -> Outputs:
-        """Score a batch: logits (B, L), and the loss where targets are given."""
-        labels: LabelStates | None = None if self.label_states is None else self.label_states()
-        attended = self.label_attention(self.encoder, batch.ids, batch.mask, labels, trace)
-        logits = pool_windows(self.head(attended.context), batch.document, batch.size, self.pool)
-        loss = None
-        if batch.targets is not None:
-            own = None if labels is None else self.head(labels.states)
-            loss = self.loss(logits, batch.targets, own)
-        return Outputs(logits, loss, attended.context)
-
-
-def pool_windows(logits: Tensor, document: Tensor, size: int, how: str) -> Tensor:
-    """Merge the logits of a document's windows, (W, L) to (B, L), by maximum or mean.
-
-    Source: maximum over windows, as in the public code of label-description attention.
-    """
-    if len(logits) == size:
-        return logits
-    index = document.unsqueeze(1).expand_as(logits)
-    out = torch.zeros(size, logits.shape[1], dtype=logits.dtype, device=logits.device)
-    reduce = "amax" if how == "max" else "mean"
-    return out.scatter_reduce(0, index, logits, reduce, include_self=False)
 
 
 class NeuralModel:
@@ -119,15 +64,7 @@ class NeuralModel:
     @property
     def methods(self) -> tuple[str, ...]:
         """Attribution methods that the network can give, best first."""
-        attention = self.network.label_attention
-        labelled = self.network.label_states is not None
-        return tuple(
-            name
-            for name, method in METHODS.items()
-            if (attention.reads_cls or not method.needs_cls)
-            and (labelled or not method.needs_labels)
-            and (not attention.reads_cls or not method.needs_mean)
-        )
+        return methods_of(self.network)
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
         """Return raw scores of each row, in order; float32, whatever the training precision."""
@@ -176,14 +113,20 @@ class NeuralModel:
     def _logits(self, documents: Sequence[Windowed]) -> NDArray[np.float64]:
         self.network.eval()
         # While it trains, the network may be on an accelerator.
-        batch = collate(documents, self.pad).to(self.network.head.out.weight.device)
+        batch = collate(documents, self.pad, join=self.network.joins).to(self.network.device)
         with torch.inference_mode():
             logits = self.network(batch).logits
         return np.asarray(logits.float().cpu().double().numpy())
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
-        return decide(rows, self.scores(rows, progress=progress), self.labels, self.decision)
+        predictions: list[Prediction] = []
+        for start in range(0, len(rows), _CHUNK):  # so that few rows' scores are kept at a time
+            chunk = rows[start : start + _CHUNK]
+            tell = None if progress is None else _shifted(progress, start, len(rows))
+            scored = self.scores(chunk, progress=tell)
+            predictions += decide(chunk, scored, self.labels, self.decision)
+        return predictions
 
     def token_scores(
         self,
@@ -215,7 +158,7 @@ class NeuralModel:
         out = np.zeros((len(windowed), self.network.encoder.width), dtype=np.float32)
         self.network.eval()
         for batch in by_length([w.length for w in windowed], _BATCH):
-            packed = collate([windowed[i] for i in batch], self.pad)
+            packed = collate([windowed[i] for i in batch], self.pad, join=self.network.joins)
             with torch.inference_mode():
                 vectors = self.network(packed).pooled
             merged = pool_windows(vectors, packed.document, packed.size, "mean")
@@ -256,3 +199,8 @@ class NeuralModel:
             ) from error
         network.eval()
         return cls(recipe, labels, network, decision, facts)
+
+
+def _shifted(progress: Progress, start: int, total: int) -> Progress:
+    """Return a progress for a part of the rows, told as one for all of them."""
+    return lambda done, _: progress(start + done, total)

@@ -5,7 +5,8 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from attending.records import LabelSet
 
 FORMAT = 1
 MANIFEST = "attending.json"
+ENCODER = "encoder"
+"""The ``family`` in the manifest of an encoder folder, which holds no model."""
 RUN = "run"
 """Where a model folder in the making keeps the state of its training."""
 _PACKAGES = ("attending", "torch", "transformers", "tokenizers", "scikit-learn", "numpy")
@@ -78,17 +81,28 @@ def save_model(
         OutputError: If the folder holds something and ``force`` is not set, or something else
             than a model.
     """
+    with whole_folder(folder, force) as new:
+        _write(model, new, metrics or {})
+    return Path(folder).resolve()
+
+
+@contextmanager
+def whole_folder(folder: str | Path, force: bool = False) -> Iterator[Path]:
+    """Give an empty folder that, once it is filled, takes the place of ``folder`` in one step.
+
+    Raises:
+        OutputError: As ``require_free``.
+    """
     folder = Path(folder).resolve()
     require_free(folder, force)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         scratch.chmod(0o755)
-        _write(model, scratch, metrics or {})
+        yield scratch
         _swap(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return folder
 
 
 def _swap(new: Path, folder: Path) -> None:
@@ -111,9 +125,11 @@ def portable(recipe: Recipe) -> Recipe:
     A model folder is passed on; where someone's files lie is nobody else's business.
     """
     encoder = recipe.get("encoder")
-    if encoder is None or not Path(encoder.name).expanduser().is_absolute():
+    key = "name" if getattr(encoder, "kind", None) == "pretrained" else "vectors"
+    name = getattr(encoder, key, None)
+    if name is None or not Path(name).expanduser().is_absolute():
         return recipe
-    return recipe.override({"encoder.name": Path(encoder.name).name})
+    return recipe.override({f"encoder.{key}": Path(name).name})
 
 
 def _write(model: Model, folder: Path, metrics: Mapping[str, Any]) -> None:
@@ -125,7 +141,8 @@ def _write(model: Model, folder: Path, metrics: Mapping[str, Any]) -> None:
     _write_json(folder / "metrics.json", metrics)
     facts = {"versions": versions(), **model.facts}
     if "encoder" in recipe.slots:
-        facts["encoder"] = recipe["encoder"].name
+        spec = recipe["encoder"]
+        facts["encoder"] = getattr(spec, "name", spec.kind)
     manifest = {
         "format": FORMAT,
         "family": model.recipe.family,
@@ -159,6 +176,12 @@ def load_model(folder: str | Path) -> Model:
             allowed=str(FORMAT),
             step="Load it with the version of attending that wrote it.",
         )
+    if manifest.get("family") == ENCODER:
+        raise ModelError(
+            "is an encoder, not a model",
+            where=str(folder),
+            step=f"Train a model on it with --encoder {folder}.",
+        )
     labels = _read_labels(folder)
     if labels.hash != manifest.get("label_set_hash"):
         raise ModelError(
@@ -167,7 +190,7 @@ def load_model(folder: str | Path) -> Model:
             step="Restore the file, or train again with the new labels.",
         )
     recipe = _read_recipe(folder)
-    decision = Decision.from_dict(_read_json(folder / "decision.json"))
+    decision = Decision.from_dict(_read_json(folder / "decision.json"), labels=labels)
     facts = {k: v for k, v in manifest.items() if k not in ("format", "label_set_hash")}
     if recipe.family == "neural":
         from attending.models.neural import NeuralModel

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,29 @@ class Limits:
         return min(x for x in (self.tokenizer, self.positions, self.wanted) if x is not None)
 
 
+class AnyEncoder(Protocol):
+    """What every encoder, pretrained or light, is to the parts that read its states."""
+
+    takes_labels: bool
+    name: str
+    tokenizer: Any
+
+    @property
+    def width(self) -> int:
+        """H, the width of a token state."""
+
+    @property
+    def limits(self) -> Limits:
+        """The tokenizer's and the model's limit on a window."""
+
+    @property
+    def word_embeddings(self) -> nn.Module:
+        """The module from token ids to word vectors."""
+
+    def __call__(self, ids: Tensor, mask: Tensor, call: AttentionCall | None = None) -> TokenStates:
+        """Encode windows: ids (W, T) int64, mask (W, T) bool."""
+
+
 class Encoder(nn.Module):
     """A pretrained transformer and its tokenizer.
 
@@ -54,6 +77,9 @@ class Encoder(nn.Module):
         name: What the recipe called it.
         pooler: The dense layer it was pretrained with, for a head to start from.
     """
+
+    takes_labels = True
+    """Whether labels can take part in its attention."""
 
     model: Any
 
@@ -113,6 +139,20 @@ class Encoder(nn.Module):
         """
         projection = getattr(self.model, "embeddings_project", None)
         return vectors if projection is None else cast(Tensor, projection(vectors))
+
+    @torch.no_grad()
+    def as_input(self, vectors: Tensor) -> Tensor | None:
+        """Bring word vectors (N, E) to the scale at which the first layer takes words.
+
+        The first token type is added and the embeddings' own normalisation applied; position is
+        left out. ``None`` where vectors of this width are not normalised.
+        """
+        made = getattr(self.model, "embeddings", None)
+        norm = getattr(made, "LayerNorm", None)
+        if norm is None or tuple(norm.normalized_shape) != vectors.shape[-1:]:
+            return None
+        types = getattr(made, "token_type_embeddings", None)
+        return cast(Tensor, norm(vectors if types is None else vectors + types.weight[0]))
 
     def train_only(self, ids: Tensor) -> None:
         """Train only the word embeddings of these token ids, (N,) int64."""
@@ -180,6 +220,8 @@ def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_
         model = _read_weights(place, config, spec)
     dense = _take_pooler(model)
     encoder = Encoder(model, tokenizer, spec.name, dense)
+    if spec.frozen:
+        encoder.model.requires_grad_(False)
     if spec.word_embeddings == "frozen":
         encoder.word_embeddings.requires_grad_(False)
     return encoder

@@ -104,8 +104,15 @@ def build_lesa(spec: LesaAttention, *, encoder: Encoder, **_: object) -> StaticL
     """Build label attention inside self-attention.
 
     Raises:
-        RecipeError: If a layer doesn't exist, or the encoder can't take inserted labels.
+        RecipeError: If the encoder has no attention, a layer doesn't exist, or the encoder can't
+            take inserted labels.
     """
+    if not encoder.takes_labels:
+        raise RecipeError(
+            'label_attention "lesa" works inside self-attention, which the encoder lacks',
+            where=f"encoder {encoder.name}",
+            step="Use a pretrained encoder, or another label_attention.",
+        )
     layers = None
     if spec.layers != "all":
         wrong = [i for i in spec.layers if not -encoder.layers <= i < encoder.layers]

@@ -5,40 +5,110 @@ builds it. Field descriptions are the documentation that ``attending recipes sho
 """
 
 from attending.specs.base import Share, Spec
-from attending.specs.decoders import ArgmaxDecoder
-from attending.specs.encoders import PretrainedEncoder
-from attending.specs.heads import LinearHead
-from attending.specs.label_attention import ClsPooling, LesaAttention, MeanPooling
-from attending.specs.label_states import LearnedLabelStates
+from attending.specs.decoders import ArgmaxDecoder, ThresholdDecoder, TopKDecoder
+from attending.specs.encoders import (
+    BiGruEncoder,
+    BiLstmEncoder,
+    CnnEncoder,
+    MultiCnnEncoder,
+    MultiResCnnEncoder,
+    PretrainedEncoder,
+)
+from attending.specs.heads import (
+    IdentityHead,
+    LameHead,
+    LinearHead,
+    MatchHead,
+    PerLabelHead,
+    SharedHead,
+)
+from attending.specs.label_attention import (
+    ClsPooling,
+    CrossAttention,
+    JointAttention,
+    LastPooling,
+    LesaAttention,
+    LsanAttention,
+    MaxPooling,
+    MeanPooling,
+    PositionBilinearAttention,
+    ProjectedAttention,
+    SoftmaxAttention,
+)
+from attending.specs.label_states import (
+    DescribedLabelStates,
+    HierarchicalLabelStates,
+    LearnedLabelStates,
+)
 from attending.specs.linear import (
     FrequencyEstimator,
     LogisticEstimator,
     SvmEstimator,
     TfidfFeatures,
 )
-from attending.specs.losses import CrossEntropy
+from attending.specs.losses import (
+    AsymmetricBinaryCrossEntropy,
+    BalancedBinaryCrossEntropy,
+    BinaryCrossEntropy,
+    CrossEntropy,
+    FMeasure,
+    FocalBinaryCrossEntropy,
+    FocalCrossEntropy,
+    LogitAdjustedCrossEntropy,
+    MarginCrossEntropy,
+)
 from attending.specs.samplers import BalancedSampler, BucketedSampler, ShuffledSampler
 from attending.specs.training import Training
 from attending.specs.windows import Windows
 
 __all__ = [
     "ArgmaxDecoder",
+    "AsymmetricBinaryCrossEntropy",
+    "BalancedBinaryCrossEntropy",
     "BalancedSampler",
+    "BiGruEncoder",
+    "BiLstmEncoder",
+    "BinaryCrossEntropy",
     "BucketedSampler",
     "ClsPooling",
+    "CnnEncoder",
+    "CrossAttention",
     "CrossEntropy",
+    "DescribedLabelStates",
+    "FMeasure",
+    "FocalBinaryCrossEntropy",
+    "FocalCrossEntropy",
     "FrequencyEstimator",
+    "HierarchicalLabelStates",
+    "IdentityHead",
+    "JointAttention",
+    "LameHead",
+    "LastPooling",
     "LearnedLabelStates",
     "LesaAttention",
     "LinearHead",
     "LogisticEstimator",
+    "LogitAdjustedCrossEntropy",
+    "LsanAttention",
+    "MarginCrossEntropy",
+    "MatchHead",
+    "MaxPooling",
     "MeanPooling",
+    "MultiCnnEncoder",
+    "MultiResCnnEncoder",
+    "PerLabelHead",
+    "PositionBilinearAttention",
     "PretrainedEncoder",
+    "ProjectedAttention",
     "Share",
+    "SharedHead",
     "ShuffledSampler",
+    "SoftmaxAttention",
     "Spec",
     "SvmEstimator",
     "TfidfFeatures",
+    "ThresholdDecoder",
+    "TopKDecoder",
     "Training",
     "Windows",
 ]

@@ -26,8 +26,16 @@ class Training(Spec):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto: bfloat16 where the processor multiplies it natively"
     )
-    select: Literal["macro_f1", "accuracy", "log_loss"] = Field(
-        "macro_f1", description="development metric that picks the checkpoint"
+    select: Literal["macro_f1", "micro_f1", "map", "accuracy", "log_loss"] = Field(
+        "macro_f1",
+        description="development metric that picks the checkpoint; micro_f1 and map: multi-label, "
+        "accuracy: single-label",
+    )
+    evidence_loss: float = Field(
+        0.0,
+        ge=0,
+        description="weight of the loss that draws label attention to annotated words; needs "
+        "windows.join = tokens",
     )
     patience: int | None = Field(None, ge=1, description="epochs without gain before stopping")
     development: Share = Field(

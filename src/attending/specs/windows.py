@@ -19,4 +19,9 @@ class Windows(Spec):
     on_overflow: Literal["window", "truncate", "error"] = Field(
         "window", description="a longer text: more windows, only the first, or status too_long"
     )
+    join: Literal["logits", "tokens"] = Field(
+        "logits",
+        description="a longer text: logits: each window is scored by itself (as published); "
+        "tokens: labels attend over the whole text, each token once",
+    )
     pool: Literal["max", "mean"] = Field("max", description="how windows' logits become one")

@@ -4,23 +4,20 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from attending import registry
 from attending.data.corpora import Corpus
 from attending.data.labels import infer_labels
 from attending.errors import TrainingInterrupted
-from attending.evaluation.calibration import fit_temperature
 from attending.models.base import Model
-from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.progress import Journal, Listener
-from attending.training.rows import Rows, choose_rows, label_counts
-from attending.training.score import answered, development_score
+from attending.training.rows import Rows, choose_rows, label_counts, with_label, without_examples
+from attending.training.settle import settle
 from attending.training.state import as_begun, claim
 
 LOG = "train.jsonl"
@@ -62,15 +59,17 @@ def fit(
     labels, reordered = as_begun(run, labels)
     rows = choose_rows(recipe, train, labels, development, seed)
     started = time.monotonic()
+    counts = label_counts(rows.train, labels)
     facts = {
         "seed": seed,
         "training_rows": len(rows.train),
         "development_rows": len(rows.development),
         "data_fingerprint": Corpus(rows.train).fingerprint,
         "development_fingerprint": Corpus(rows.development).fingerprint,
-        "label_counts": label_counts(rows.train, labels),
+        "label_counts": counts,
     }
-    notes = [*reordered, *rows.notes]
+    unseen = without_examples(counts, labels)
+    notes = [*reordered, *rows.notes, *([unseen] if unseen and recipe.task == "multi" else [])]
     if recipe.family == "neural":
         model, more = _fit_neural(recipe, rows, labels, seed, run, listener, facts)
         facts |= more
@@ -79,8 +78,10 @@ def fit(
 
         model = fit_linear(recipe, rows.train, labels, seed)
     facts["seconds"] = round(time.monotonic() - started, 1)
-    decision, metrics, reason = _settle(model, rows.development, recipe)
-    model.decision, model.facts = decision, facts
+    model.facts = facts
+    settled = settle(model, rows.development, recipe, counts, with_label(rows.train))
+    decision, metrics, reason = settled
+    model.decision = decision
     return Fitted(model, metrics, (*notes, reason) if reason else tuple(notes))
 
 
@@ -118,24 +119,3 @@ def _fit_neural(
     finally:
         if run is None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _settle(
-    model: Model, development: Sequence[Document], recipe: Recipe
-) -> tuple[Decision, dict[str, float], str | None]:
-    """Fit the temperature on development rows, and score them."""
-    spec = recipe["decoder"]
-    decision: Decision = registry.build(spec)
-    scored = model.scores(development)
-    logits, targets = answered(scored, development, model.labels)
-    reason = None
-    if spec.calibrate == "temperature":
-        found = fit_temperature(logits, targets) if len(targets) else None
-        if found is not None and found.reason is None:
-            decision = registry.build(spec, temperature=found.value)
-        else:
-            why = "no development rows" if found is None else found.reason
-            reason = f"probabilities are not calibrated: {why}"
-            decision = replace(decision, note=reason)
-    model.decision = decision
-    return decision, development_score(scored, development, model.labels, decision), reason

@@ -1,13 +1,13 @@
 """Which rows train and which choose the checkpoint; a development row never trains."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from attending.data.folding import text_key
 from attending.data.splits import split
 from attending.data.wording import plural
 from attending.errors import TrainingError
-from attending.recipe import Recipe
+from attending.recipe import Recipe, Task
 from attending.records import Document, LabelSet
 
 FEWEST_TO_CARVE = 10
@@ -16,7 +16,7 @@ _SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Training and development rows, each with one label, and what to know of their choice."""
+    """Training and development rows, all labelled, and what to know of their choice."""
 
     train: tuple[Document, ...]
     development: tuple[Document, ...]
@@ -34,27 +34,28 @@ def choose_rows(
 
     Without ``development``, a share of the training rows (``training.development``) is carved
     off, stratified by label, one text on one side; an empty sequence means that there is none.
-    Rows without a label are left out and counted in a note.
+    Unlabelled rows are left out and counted in a note.
 
     Raises:
-        TrainingError: If no row has a label, a row has several, or all have the same.
+        TrainingError: If no row has a label, all have the same, or for a single-label recipe a
+            row has none or several.
         LabelError: If a label is not in the set.
     """
-    rows, notes = _single_label(train, labels, "training row")
-    if not rows:
+    rows, notes = _labelled(train, labels, "training row", recipe.task)
+    if not any(d.labels for d in rows):
         raise TrainingError(
             "no row has a label", found=plural(len(train), "row"), step="Name the label column."
         )
-    if len({d.label for d in rows}) < 2:
+    if len({d.labels for d in rows}) < 2:
         raise TrainingError(
-            f'all {len(rows)} rows have the label "{rows[0].label}"',
+            f'all {len(rows)} rows have the label "{", ".join(rows[0].labels or ())}"',
             allowed="at least two labels",
             step="Nothing can be learned from one label; check the label column.",
         )
     if development is None:
         carved = _carve(rows, _share(recipe), seed)
         return Rows(carved.train, carved.development, (*notes, *carved.notes))
-    held, more = _single_label(development, labels, "development row")
+    held, more = _labelled(development, labels, "development row", recipe.task)
     return Rows(rows, held, (*notes, *more))
 
 
@@ -62,22 +63,48 @@ def label_counts(rows: Sequence[Document], labels: LabelSet) -> dict[str, int]:
     """Return how many rows each label of the set has, in the set's order."""
     counts = dict.fromkeys(labels.ids, 0)
     for d in rows:
-        counts[d.label or ""] += 1
+        for label in d.labels or ():
+            counts[label] += 1
     return counts
 
 
-def _single_label(
-    documents: Sequence[Document], labels: LabelSet, kind: str
+def with_label(rows: Sequence[Document]) -> int:
+    """Return how many rows have a label."""
+    return sum(bool(d.labels) for d in rows)
+
+
+def task_of(documents: Iterable[Document]) -> Task:
+    """Say whether documents have one label each (unlabelled ones aside), or any number."""
+    return (
+        "multi"
+        if any(d.labels is not None and len(d.labels) != 1 for d in documents)
+        else ("single")
+    )
+
+
+def without_examples(counts: Mapping[str, int], labels: LabelSet) -> str | None:
+    """Return a note on labels that no training row has, or ``None``."""
+    unseen = [i for i in labels.ids if not counts.get(i)]
+    if not unseen:
+        return None
+    bare = [i for i in unseen if not labels[i].description]
+    note = f"{plural(len(unseen), 'label')} of {len(labels)} without a training row (zero-shot)"
+    return note if not bare else f"{note}, {len(bare)} of them without a description"
+
+
+def _labelled(
+    documents: Sequence[Document], labels: LabelSet, kind: str, task: Task
 ) -> tuple[tuple[Document, ...], tuple[str, ...]]:
     rows = tuple(d for d in documents if d.labels is not None)
-    several = [d for d in rows if len(d.labels or ()) != 1]
+    several = [d for d in rows if len(d.labels or ()) != 1] if task == "single" else []
     if several:
         raise TrainingError(
             f"{plural(len(several), kind)} with no label or several; this recipe takes one a row",
             where=str(several[0].source or f'row "{several[0].id}"'),
         )
     for d in rows:
-        labels.position(d.label or "")
+        for label in d.labels or ():
+            labels.position(label)
     left_out = len(documents) - len(rows)
     return rows, ((f"{plural(left_out, kind)} without a label: left out",) if left_out else ())
 
@@ -109,8 +136,8 @@ def _without_only_examples(
 ) -> set[int]:
     """Give texts back to training until every label has an example there."""
     while True:
-        known = {d.label for i, d in enumerate(rows) if i not in held}
-        back = {texts[i] for i in held if rows[i].label not in known}
+        known = {x for i, d in enumerate(rows) if i not in held for x in d.labels or ()}
+        back = {texts[i] for i in held if not known.issuperset(rows[i].labels or ())}
         if not back:
             return held
         held = {i for i in held if texts[i] not in back}

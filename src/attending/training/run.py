@@ -1,5 +1,6 @@
 """Train a network: build it, window the rows, run the trainer, keep the best checkpoint."""
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ import transformers
 from attending import registry
 from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
-from attending.models.neural import Network, NeuralModel
+from attending.models.network import Network
+from attending.models.neural import NeuralModel
 from attending.parts.encoders import quiet
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.precision import resolve
 from attending.training.progress import Listener
-from attending.training.rows import Rows, label_counts
+from attending.training.rows import Rows, label_counts, with_label
 from attending.training.score import development_score
+from attending.training.settle import untuned
 from attending.training.trainer import (
     CHECKPOINTS,
     Example,
@@ -44,15 +47,24 @@ def train_network(
         TrainingInterrupted: If the user stopped it; its ``what`` says where.
     """
     transformers.set_seed(seed)
-    counts = list(label_counts(rows.train, labels).values())
-    network = Network(recipe, labels, counts=counts)
+    counts = label_counts(rows.train, labels)
+    documents = with_label(rows.train)
+    network = Network(
+        recipe,
+        labels,
+        counts=list(counts.values()),
+        documents=documents,
+        texts=[d.text for d in rows.train],
+        seed=seed,
+    )
     model = NeuralModel(recipe, labels, network)
     examples = _examples(model, rows.train)
-    if recipe["encoder"].word_embeddings == "trained":
+    if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
+    model.decision = untuned(recipe, labels, counts, documents)
     plan = _plan(model, examples, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
-    _train(trainer, folder, resume)
+    run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     network.encoder.train_all()
     network.eval()
@@ -87,11 +99,13 @@ def _plan(
         sampler=registry.build(
             model.recipe["sampler"],
             lengths=[e.document.length for e in examples],
-            targets=[e.target for e in examples],
+            targets=[e.target for e in examples if isinstance(e.target, int)],
             size=spec.batch_size,
             seed=seed,
         ),
         pad=model.pad,
+        labels=len(model.labels) if model.recipe.task == "multi" else 0,
+        joins=model.network.joins,
         folder=folder,
         seed=seed,
         precision=precision,
@@ -104,7 +118,7 @@ def _plan(
 def _examples(model: NeuralModel, rows: Sequence[Document]) -> list[Example]:
     windowed: list[Windowed] = model.windower([d.text for d in rows])
     examples = [
-        Example(w, model.labels.position(d.label or ""))
+        Example(w, _target(model, d), _annotated(model, d, w))
         for w, d in zip(windowed, rows, strict=True)
         if w.windows
     ]
@@ -113,6 +127,29 @@ def _examples(model: NeuralModel, rows: Sequence[Document]) -> list[Example]:
             "fewer than two labels have a row with text", found=f"{len(examples)} rows with text"
         )
     return examples
+
+
+def _target(model: NeuralModel, document: Document) -> int | tuple[int, ...]:
+    positions = tuple(sorted(model.labels.position(i) for i in document.labels or ()))
+    return positions if model.recipe.task == "multi" else positions[0]
+
+
+def _annotated(
+    model: NeuralModel, document: Document, windowed: Windowed
+) -> tuple[tuple[int, int], ...]:
+    """Return (label position, token number) of the tokens that are annotated with a label."""
+    if not model.recipe["training"].evidence_loss:
+        return ()
+    starts = [start for start, _ in windowed.offsets]
+    found: dict[tuple[int, int], None] = {}
+    for span in document.spans:
+        if span.label is None or span.label not in (document.labels or ()):
+            continue
+        first = bisect_left([end for _, end in windowed.offsets], span.start + 1)
+        last = bisect_left(starts, span.end)
+        label = model.labels.position(span.label)
+        found |= dict.fromkeys((label, token) for token in range(first, last))
+    return tuple(found)
 
 
 def _ids_in_use(model: NeuralModel, examples: Sequence[Example]) -> torch.Tensor:
@@ -126,7 +163,13 @@ def last_checkpoint(folder: Path) -> Path | None:
     return max(whole, key=lambda f: int(f.name.rpartition("-")[2]), default=None)
 
 
-def _train(trainer: NeuralTrainer, folder: Path, resume: bool) -> None:
+def run_to_end(trainer: NeuralTrainer, folder: Path, resume: bool) -> None:
+    """Train, from the newest checkpoint of a folder if ``resume`` says so.
+
+    Raises:
+        TrainingError: If training ruins the network.
+        TrainingInterrupted: If the user stopped it; its ``what`` says where.
+    """
     last = last_checkpoint(folder / CHECKPOINTS) if resume else None
     with quiet(), Interruption() as interruption:
         trainer.add_callback(interruption)

@@ -1,4 +1,8 @@
-"""The development score: what chooses checkpoints and temperatures, and nothing else."""
+"""The development score: what chooses checkpoints and temperatures, and nothing else.
+
+A multi-label score is micro-F1 and macro-F1 at the one threshold that is best for micro-F1, so
+that a checkpoint is not judged by a threshold that is chosen later anyway.
+"""
 
 from collections.abc import Sequence
 
@@ -7,6 +11,7 @@ from numpy.typing import NDArray
 
 from attending.evaluation.calibration import log_loss
 from attending.evaluation.counts import LabelCounts, averages, scores_of
+from attending.evaluation.thresholds import best_threshold
 from attending.models.base import Scored
 from attending.parts.decoders import Decision
 from attending.records import Document, LabelSet
@@ -16,14 +21,35 @@ def answered(
     scored: Sequence[Scored], documents: Sequence[Document], labels: LabelSet
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return logits (N, L) and targets (N,) of the documents that were read."""
-    pairs = [
-        (s.logits, labels.position(d.label or ""))
-        for s, d in zip(scored, documents, strict=True)
-        if s.logits is not None
-    ]
-    if not pairs:
-        return np.zeros((0, len(labels))), np.zeros(0, dtype=np.int64)
-    return np.stack([p[0] for p in pairs]), np.array([p[1] for p in pairs], dtype=np.int64)
+    logits, read = logits_of(scored, labels)
+    known = [labels.position(d.label or "") for d, r in zip(documents, read, strict=True) if r]
+    return logits, np.array(known, dtype=np.int64)
+
+
+def answered_multilabel(
+    scored: Sequence[Scored], documents: Sequence[Document], labels: LabelSet
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return logits (N, L) and truth (N, L) bool of the documents that were read."""
+    logits, read = logits_of(scored, labels)
+    kept = [d for d, r in zip(documents, read, strict=True) if r]
+    return logits, truth_of(kept, labels)
+
+
+def logits_of(
+    scored: Sequence[Scored], labels: LabelSet
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the logits (N', L) of rows that were read, and which of the N rows those are."""
+    read = np.array([s.logits is not None for s in scored], dtype=bool)
+    rows = [s.logits for s in scored if s.logits is not None]
+    return np.stack(rows) if rows else np.zeros((0, len(labels))), read
+
+
+def truth_of(documents: Sequence[Document], labels: LabelSet) -> NDArray[np.bool_]:
+    """Return which document has which label, (N, L) bool."""
+    truth = np.zeros((len(documents), len(labels)), dtype=bool)
+    for row, d in enumerate(documents):
+        truth[row, [labels.position(i) for i in d.labels or ()]] = True
+    return truth
 
 
 def development_score(
@@ -32,10 +58,12 @@ def development_score(
     """Return macro-F1 (labels seen), accuracy and log loss on development documents.
 
     A document that wasn't read counts as wrong; where none was read, the log loss is the largest
-    that there is, that of a certain mistake.
+    that there is, that of a certain mistake. Multi-label: see ``multilabel_score``.
     """
     if not documents:
         return {}
+    if decision.kind != "argmax":
+        return multilabel_score(scored, documents, labels, decision)
     logits, _ = answered(scored, documents, labels)
     if not len(logits):
         worst = log_loss(np.array([[0.0, 1.0]]), np.array([0]))
@@ -51,3 +79,45 @@ def development_score(
         "accuracy": float((truth == guess).mean()),
         "log_loss": log_loss(decision.probabilities(logits), truth[read]),
     }
+
+
+def multilabel_score(
+    scored: Sequence[Scored], documents: Sequence[Document], labels: LabelSet, decision: Decision
+) -> dict[str, float]:
+    """Return micro-F1 and macro-F1 at the best threshold, MAP and log loss over all cells.
+
+    A document that wasn't read ranks nothing and gets no label; MAP is over documents with gold
+    labels.
+    """
+    logits, read = logits_of(scored, labels)
+    truth = truth_of(documents, labels)
+    probabilities = np.zeros(truth.shape)
+    if len(logits):
+        probabilities[read] = decision.probabilities(logits)
+    threshold = best_threshold(probabilities, truth).value
+    guess = probabilities >= threshold
+    right = (guess & truth).sum(axis=0).astype(np.float64)
+    given = guess.sum(axis=0) + truth.sum(axis=0)
+    of_labels = 2 * right[given > 0] / given[given > 0]
+    return {
+        "micro_f1": float(2 * right.sum() / max(1, given.sum())),
+        "macro_f1": float(of_labels.mean()) if len(of_labels) else 0.0,
+        "map": _mean_average_precision(probabilities, truth),
+        "log_loss": _binary_log_loss(probabilities, truth),
+    }
+
+
+def _binary_log_loss(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    tiny = np.finfo(np.float64).eps
+    of_truth = np.where(truth, probabilities, 1 - probabilities)
+    return float(-np.log(np.clip(of_truth, tiny, 1)).mean())
+
+
+def _mean_average_precision(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    found = []
+    for row, gold in zip(probabilities, truth, strict=True):
+        if gold.any():
+            hits = gold[np.argsort(-row, kind="stable")]
+            ranks = np.flatnonzero(hits) + 1
+            found.append(float((np.arange(1, len(ranks) + 1) / ranks).mean()))
+    return float(np.mean(found)) if found else 0.0

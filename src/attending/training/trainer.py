@@ -8,7 +8,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,18 +38,25 @@ _LOWER_IS_BETTER = ("log_loss",)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A windowed training document and the position of its label."""
+    """A windowed training document, its label's position or its labels', and what speaks for them.
+
+    evidence: (label position, token number) of annotated tokens.
+    """
 
     document: Windowed
-    target: int
+    target: int | tuple[int, ...]
+    evidence: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
     """Everything a training run needs besides the network.
 
+    labels: the number of labels of a multi-label task, 0 for a single-label one.
+    joins: whether label attention reads whole documents.
     score: scores the network on development rows, or ``None`` without such rows.
     facts: what the log should say at the start, such as the tokens of a window.
+    every: steps between two scores and checkpoints; ``None``: once an epoch.
     """
 
     spec: Training
@@ -62,6 +69,9 @@ class Plan:
     score: Callable[[], Mapping[str, float]] | None
     listener: Listener
     facts: Mapping[str, Any] = field(default_factory=dict)
+    labels: int = 0
+    joins: bool = False
+    every: int | None = None
 
     @property
     def total_steps(self) -> int:
@@ -92,14 +102,15 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
 
     def _collate(self, examples: Sequence[Example]) -> dict[str, Any]:
-        batch = collate([e.document for e in examples], self.plan.pad, [e.target for e in examples])
-        return {
-            "ids": batch.ids,
-            "mask": batch.mask,
-            "document": batch.document,
-            "size": batch.size,
-            "targets": batch.targets,
-        }
+        batch = collate(
+            [e.document for e in examples],
+            self.plan.pad,
+            [e.target for e in examples],  # type: ignore[arg-type]
+            labels=self.plan.labels,
+            join=self.plan.joins,
+            evidence=[e.evidence for e in examples],
+        )
+        return {f.name: getattr(batch, f.name) for f in fields(batch)}
 
     def get_train_dataloader(self) -> Any:
         """Return batches as the recipe's sampler orders them."""
@@ -195,7 +206,9 @@ def parameter_groups(network: nn.Module, spec: Training) -> list[dict[str, Any]]
     ``label_learning_rate`` is set. Biases, norms and embeddings get no decay: rows of the
     word table that don't occur must not shrink.
     """
-    rates = {"encoder": spec.learning_rate, "label_states": spec.label_learning_rate}
+    # The library's own models name their encoder by its family.
+    encoder = getattr(network, "base_model_prefix", "encoder")
+    rates = {encoder: spec.learning_rate, "label_states": spec.label_learning_rate}
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for name, parameter in network.named_parameters():
         if not parameter.requires_grad:
@@ -213,6 +226,7 @@ def parameter_groups(network: nn.Module, spec: Training) -> list[dict[str, Any]]
 
 def _arguments(plan: Plan) -> TrainingArguments:
     spec, scored = plan.spec, plan.score is not None
+    regularly = "epoch" if plan.every is None else "steps"
     return TrainingArguments(
         output_dir=str(plan.folder / CHECKPOINTS),
         num_train_epochs=spec.epochs,
@@ -226,8 +240,10 @@ def _arguments(plan: Plan) -> TrainingArguments:
         use_cpu=not torch.cuda.is_available(),
         seed=plan.seed,
         data_seed=plan.seed,
-        eval_strategy="epoch" if scored else "no",
-        save_strategy="epoch",
+        eval_strategy=regularly if scored else "no",
+        eval_steps=plan.every,
+        save_strategy=regularly,
+        save_steps=plan.every or 500,
         # The best and the newest; with 1, a stopped run would lose all since the best one.
         save_total_limit=2,
         load_best_model_at_end=scored,
@@ -304,6 +320,13 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.started, self.first = time.monotonic(), state.global_step
         self._event("start", state, facts=self.plan.facts)
+
+    def on_step_begin(
+        self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
+    ) -> None:
+        tell = getattr(getattr(model, "loss", None), "progress", None)
+        if tell is not None:  # a loss that changes on the way
+            tell(state.global_step / max(1, state.max_steps))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._event("step", state, loss=self.take_loss())

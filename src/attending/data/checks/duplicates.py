@@ -7,6 +7,7 @@ from functools import cached_property
 
 from attending.data.checks.findings import Finding, Place, Severity
 from attending.data.checks.near import NearPairs, near_duplicates
+from attending.data.checks.several import micro_f1_ceiling
 from attending.data.corpora import Corpus
 from attending.data.folding import fold_text
 from attending.data.wording import plural
@@ -96,20 +97,27 @@ def _contradictions(name: str, texts: Texts) -> Iterator[Finding]:
     labelled = sum(counts.total() for counts in counted)
     rows = sum(map(len, split))
     ceiling = right / labelled
+    counts: dict[str, object] = {
+        "texts": len(split),
+        "documents": rows,
+        "right_at_most": right,
+        "labelled": labelled,
+        "accuracy_ceiling": ceiling,
+        "share_by_label": _share_by_label(split, texts),
+    }
+    limit = f"an accuracy of {ceiling:.1%}"
+    several = any(len(labels) != 1 for sets in counted for labels in sets)
+    if several:
+        counts["micro_f1_ceiling"] = best = micro_f1_ceiling(counted)
+        limit = f"an exact-match accuracy of {ceiling:.1%}, with a micro-F1 of at most {best:.1%}"
     yield Finding(
         "several-labels",
         "warning",
-        f"{plural(len(split), 'text')} in {name} {_occur(split)} under several labels "
-        f"({plural(rows, 'document')}): a model that gives each text one answer can be right on "
-        f"at most {right:,} of {labelled:,} documents, an accuracy of {ceiling:.1%}",
-        {
-            "texts": len(split),
-            "documents": rows,
-            "right_at_most": right,
-            "labelled": labelled,
-            "accuracy_ceiling": ceiling,
-            "share_by_label": _share_by_label(split, texts),
-        },
+        f"{plural(len(split), 'text')} in {name} {_occur(split)} under several "
+        f"{'sets of ' if several else ''}labels ({plural(rows, 'document')}): a model that gives "
+        f"each text one answer can be right on at most {right:,} of {labelled:,} documents, "
+        f"{limit}",
+        counts,
         _places(split),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from attending.data.checks.several import Frequency, LabelsPerDocument
 from attending.records import Document, Unreadable
 
 Severity = Literal["error", "warning", "note"]
@@ -88,6 +89,8 @@ class Summary:
     unlabelled: int
     columns: Mapping[str, str]
     lengths: tuple[Lengths, ...]
+    labels_per_document: LabelsPerDocument | None = None
+    frequencies: tuple[Frequency, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary for JSON."""
@@ -95,6 +98,9 @@ class Summary:
         row["labels"] = dict(self.labels)
         row["columns"] = dict(self.columns)
         row["lengths"] = [asdict(x) for x in self.lengths]
+        each = self.labels_per_document
+        row["labels_per_document"] = None if each is None else asdict(each)
+        row["frequencies"] = [asdict(x) for x in self.frequencies]
         return row
 
 

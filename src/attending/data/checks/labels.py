@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from attending.data.checks.findings import Finding, Place, singles
 from attending.data.corpora import Corpus
 from attending.data.folding import fold_label
-from attending.data.wording import plural, shown_label, some
+from attending.data.wording import nearest_label, plural, shown_label, some
 from attending.records import LabelSet
 
 _IMBALANCE = 10
 _FEW = 20
+_SHOWN = 5
 
 
 def check_labels(
@@ -52,13 +53,21 @@ def _twins(total: Counter[str], labels: LabelSet | None) -> Iterator[Finding]:
     for label in dict.fromkeys([*(labels.ids if labels else ()), *total]):
         spellings.setdefault(fold_label(label), []).append(label)
     twins = [same for same in spellings.values() if len(same) > 1]
-    for same in twins:
+    for same in twins[: None if len(twins) <= _SHOWN else 0]:
         shown = ", ".join(f"{shown_label(x)} ({total[x]:,})" for x in same)
         yield Finding(
             "label-twins",
             "warning",
             f"labels that differ in spelling only count as different ones: {shown}",
             {"labels": same, "documents": {x: total[x] for x in same}},
+        )
+    if len(twins) > _SHOWN:
+        yield Finding(
+            "label-twins",
+            "warning",
+            f"{plural(len(twins), 'group')} of labels that differ in spelling only count as "
+            "different ones: " + some([" = ".join(map(shown_label, same)) for same in twins]),
+            {"labels": twins},
         )
 
 
@@ -73,10 +82,15 @@ def _strangers(corpora: Sequence[tuple[str, Corpus]], labels: LabelSet) -> Itera
                 "error",
                 f"{plural(len(strange), 'label')} in {name} {_is_are(strange)} not in the label "
                 f"set ({plural(len(found), 'document')}): "
-                + some([shown_label(x) for x in strange]),
+                + some([_with_nearest(x, labels) for x in strange[:_SHOWN]] + strange[_SHOWN:]),
                 {"labels": strange, "documents": len(found)},
                 singles(Place.of(name, d) for d in found),
             )
+
+
+def _with_nearest(label: str, labels: LabelSet) -> str:
+    near = nearest_label(label, labels.ids)
+    return shown_label(label) + (f" (nearest {shown_label(near)})" if near else "")
 
 
 def _too_few(name: str, corpus: Corpus, labels: LabelSet | None, folds: int) -> Iterator[Finding]:
@@ -91,7 +105,7 @@ def _too_few(name: str, corpus: Corpus, labels: LabelSet | None, folds: int) -> 
             {"labels": absent},
         )
     yield from _too_many(name, corpus)
-    if len(counts) == 1 and corpus.labelled:
+    if len(counts) == 1 and corpus.labelled and not corpus.multi_label:
         yield Finding(
             "one-label",
             "error",
@@ -140,17 +154,29 @@ def _one_sided(train: str, first: Corpus, name: str, corpus: Corpus) -> Iterator
     unseen = [x for x in corpus.label_counts if x not in first.label_counts]
     absent = [x for x in first.label_counts if x not in corpus.label_counts]
     if unseen:
+        several = corpus.multi_label or first.multi_label
+        strange = frozenset(unseen)
+        found = [d for d in corpus if not strange.isdisjoint(d.labels or ())]
+        share = sum(corpus.label_counts[x] for x in unseen) / sum(corpus.label_counts.values())
+        more = (
+            f" ({share:.1%} of its label examples, {plural(len(found), 'document')}), so only "
+            "their descriptions can tell of them"
+        )
         yield Finding(
             "labels-only-in-test",
-            "error",
-            f"{plural(len(unseen), 'label')} of {name} {_has_have(unseen)} no example in {train}: "
-            + some([shown_label(x) for x in unseen]),
-            {"labels": {x: corpus.label_counts[x] for x in unseen}},
+            "warning" if several else "error",
+            f"{plural(len(unseen), 'label')} of {name} {_has_have(unseen)} no example in {train}"
+            f"{more if several else ''}: " + some([shown_label(x) for x in unseen]),
+            {
+                "labels": {x: corpus.label_counts[x] for x in unseen},
+                "share": share,
+                "documents": len(found),
+            },
         )
     if absent:
         yield Finding(
             "labels-only-in-train",
-            "warning",
+            "note" if corpus.multi_label or first.multi_label else "warning",
             f"{plural(len(absent), 'label')} of {train} {_has_have(absent)} no example in {name}, "
             f"so nothing is measured there: " + some([shown_label(x) for x in absent]),
             {"labels": {x: first.label_counts[x] for x in absent}},

@@ -38,6 +38,7 @@ def _summary(summary: Summary) -> Iterator[str]:
     if summary.columns:
         yield "  read from " + ", ".join(f'{r} "{c}"' for r, c in summary.columns.items())
     yield from _balance(summary)
+    yield from _several(summary)
     for lengths in summary.lengths:
         yield from _lengths(lengths)
 
@@ -57,6 +58,26 @@ def _balance(summary: Summary) -> Iterator[str]:
     if len(ranked) > _LABELS:
         rest = sum(n for _, n in ranked[_LABELS:])
         yield f"  and {plural(len(ranked) - _LABELS, 'more label')} with {plural(rest, 'example')}"
+
+
+def _several(summary: Summary) -> Iterator[str]:
+    each = summary.labels_per_document
+    if each is not None:
+        line = f"  labels a document: mean {each.mean:.2f}, median {each.median:g}, most "
+        line += f"{each.largest:,}"
+        yield line + (f"; {plural(each.none, 'document')} with none" if each.none else "")
+    if len(summary.labels) <= _LABELS:
+        return
+    total = sum(summary.labels.values())
+    shown = []
+    for part in (x for x in summary.frequencies[:-1] if x.labels):
+        span = f"over {part.low - 1}" if part.high is None else f"{part.low}-{part.high}"
+        shown.append(
+            f"{part.labels:,} {part.name} ({span} documents, {part.examples / total:.0%} of all "
+            "label examples)"
+        )
+    once = summary.frequencies[-1].labels
+    yield f"  labels by frequency: {', '.join(shown)}" + (f"; {once:,} once" if once else "")
 
 
 def _lengths(lengths: Lengths) -> Iterator[str]:

@@ -1,0 +1,215 @@
+"""The network of neural recipes: one forward pass for every recipe with an encoder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from attending import registry
+from attending.errors import RecipeError
+from attending.parts.encoders import Encoder
+from attending.recipe import Recipe
+from attending.records import LabelSet
+from attending.tensors import (
+    AttentionTrace,
+    Batch,
+    LabelStates,
+    LabelTrace,
+    Outputs,
+    TokenStates,
+)
+
+CELLS = 2**24
+"""Cells of label attention, documents x labels x (tokens + width), that are held at a time."""
+
+
+class Network(nn.Module):
+    """Encoder, label states, label attention, head and loss of one recipe.
+
+    Args:
+        recipe: A neural recipe.
+        labels: The labels to score.
+        folder: An encoder folder to take the shape from, weights left untrained.
+        counts: The labels' counts in the training rows, for losses and mixtures.
+        documents: How many training rows have a label.
+        texts: The training texts, for encoders that learn their words from them.
+        seed: Decides what an encoder learns from the texts.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        labels: LabelSet,
+        *,
+        folder: Path | None = None,
+        counts: Sequence[int] | None = None,
+        documents: int | None = None,
+        texts: Sequence[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.encoder: Encoder = registry.build(
+            recipe["encoder"], folder=folder, texts=texts, seed=seed
+        )
+        context: dict[str, Any] = {
+            "encoder": self.encoder,
+            "labels": labels,
+            "counts": counts,
+            "documents": documents,
+        }
+        attention = registry.build(recipe["label_attention"], windows=recipe["windows"], **context)
+        context["width"] = getattr(attention, "label_width", self.encoder.width)
+        context["tokens"] = getattr(attention, "reads_tokens", False)
+        states = recipe.get("label_states")
+        self.label_states = None if states is None else registry.build(states, **context)
+        self.label_attention = attention
+        context["width"] = getattr(attention, "width", self.encoder.width)
+        self.head = registry.build(recipe["head"], **context)
+        self.loss = registry.build(recipe["loss"], **context)
+        self.pool: str = recipe["windows"].pool
+        self.evidence_loss = float(recipe["training"].evidence_loss)
+        self.label_wise: bool = getattr(attention, "per_label", False)
+        if getattr(self.head, "per_label", False) != self.label_wise:
+            raise RecipeError(
+                f'head "{recipe["head"].kind}" does not fit '
+                f'label_attention "{recipe["label_attention"].kind}"',
+                where=f'recipe "{recipe.name}"',
+                step="One vector a label needs a head that scores label by label, "
+                "one vector a document one that doesn't.",
+            )
+        self.joins: bool = self.label_wise and recipe["windows"].join == "tokens"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network's weights are."""
+        return next(self.head.parameters(), next(self.encoder.parameters())).device
+
+    def forward(
+        self,
+        batch: Batch,
+        trace: AttentionTrace | None = None,
+        label_trace: LabelTrace | None = None,
+    ) -> Outputs:
+        """Score a batch: logits (B, L), and the loss where targets are given."""
+        labels: LabelStates | None = None
+        if self.label_states is not None:
+            labels = self.label_states(batch.targets)
+        extra: Tensor | None = None
+        pooled: Tensor | None = None
+        if self.label_wise:
+            assert labels is not None
+            logits, pooled, extra = self._label_wise(batch, labels, label_trace)
+        else:
+            attended = self.label_attention(self.encoder, batch.ids, batch.mask, labels, trace)
+            pooled = attended.context
+            logits = self.head(attended.context)
+        if len(logits) != batch.size:
+            logits = pool_windows(logits, batch.document, batch.size, self.pool)
+        loss = None
+        if batch.targets is not None:
+            own = None if labels is None or self.label_wise else self.head(labels.states)
+            loss = self.loss(logits, batch.targets, own)
+            loss = loss if extra is None else loss + extra
+            if labels is not None and getattr(self.loss, "description_pull", False):
+                loss = loss + self.loss.pull(self.head.label_vectors, labels.states, batch.targets)
+        return Outputs(logits, loss, pooled)
+
+    def tokens(self, batch: Batch) -> TokenStates:
+        """Return the states that labels attend to: of windows, or of whole documents."""
+        found: TokenStates = self.encoder(batch.ids, batch.mask)
+        if batch.layout is None:
+            return found
+        return join(found, batch.layout)
+
+    def _label_wise(
+        self, batch: Batch, labels: LabelStates, trace: LabelTrace | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Score label by label, in chunks of labels; returns logits, pooled states, added loss."""
+        tokens = self.tokens(batch)
+        prepared = self.label_attention.prepare(tokens)
+        if trace is not None:
+            picked = labels.rows(trace.labels)
+            trace.weights = self.label_attention(prepared, picked).weights
+        pieces = []
+        chunks = list(label_chunks(len(labels.states), tokens))
+        for which in chunks:
+            run: Callable[[], Tensor] = partial(self._score, prepared, labels.rows(which), which)
+            again = len(chunks) > 1 and torch.is_grad_enabled()
+            pieces.append(checkpoint(run, use_reentrant=False) if again else run())
+        added = self._group_loss(prepared, batch)
+        if self.evidence_loss and batch.evidence is not None and batch.targets is not None:
+            drawn = self.evidence_loss * self._evidence_loss(prepared, labels, batch.evidence)
+            added = drawn if added is None else added + drawn
+        mean = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
+        pooled = mean / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
+        return torch.cat(pieces, dim=1), pooled, added
+
+    def _evidence_loss(self, prepared: Any, labels: LabelStates, cells: Tensor) -> Tensor:
+        """Return -log of the attention that annotated labels give to their annotated tokens.
+
+        cells (E, 3); the mean is over (document, label) pairs.
+        """
+        used, place = torch.unique(cells[:, 1], return_inverse=True)
+        weights = self.label_attention(prepared, labels.rows(used)).weights.float()
+        on = weights[cells[:, 0], place, cells[:, 2]]
+        pairs, pair = torch.unique(cells[:, 0] * len(used) + place, return_inverse=True)
+        mass = torch.zeros(len(pairs), device=on.device).index_add(0, pair, on)
+        loss: Tensor = -mass.clamp(min=1e-6).log().mean()
+        return loss
+
+    def _score(self, prepared: Any, labels: LabelStates, which: slice) -> Tensor:
+        context = self.label_attention(prepared, labels, weights=False).context
+        logits: Tensor = self.head(context, labels, which)
+        return logits
+
+    def _group_loss(self, prepared: Any, batch: Batch) -> Tensor | None:
+        """Return the loss of groups of labels, for attention that scores those first."""
+        logits = getattr(prepared, "groups", None)
+        if logits is None or batch.targets is None:
+            return None
+        logits = (
+            logits
+            if len(logits) == batch.size
+            else pool_windows(logits, batch.document, batch.size, self.pool)
+        )
+        group = self.label_attention.group_of.expand(batch.size, -1)
+        targets = batch.targets
+        if targets.ndim == 1:
+            targets = nn.functional.one_hot(targets, group.shape[1]).float()
+        of_groups = torch.zeros_like(logits, dtype=targets.dtype)
+        of_groups = of_groups.scatter_reduce(1, group, targets, "amax")
+        loss: Tensor = nn.functional.binary_cross_entropy_with_logits(logits.float(), of_groups)
+        return loss
+
+
+def join(tokens: TokenStates, layout: Tensor) -> TokenStates:
+    """Lay the windows' states (W, T, H) out as whole documents (B, S, H); see ``Batch.layout``."""
+    flat = tokens.states.flatten(0, 1)
+    mask = layout >= 0
+    states = flat[layout.clamp(min=0)] * mask.unsqueeze(-1)
+    return TokenStates(states, mask)
+
+
+def label_chunks(labels: int, tokens: TokenStates) -> Iterator[slice]:
+    """Yield slices of labels whose attention over these tokens stays within ``CELLS`` cells."""
+    rows, length, width = tokens.states.shape
+    size = max(1, CELLS // (rows * (length + width)))
+    for start in range(0, labels, size):
+        yield slice(start, min(labels, start + size))
+
+
+def pool_windows(logits: Tensor, document: Tensor, size: int, how: str) -> Tensor:
+    """Merge the logits of a document's windows, (W, L) to (B, L), by maximum or mean.
+
+    Source: maximum over windows, as in the public code of label-description attention.
+    """
+    if len(logits) == size:
+        return logits
+    index = document.unsqueeze(1).expand_as(logits)
+    out = torch.zeros(size, logits.shape[1], dtype=logits.dtype, device=logits.device)
+    reduce = "amax" if how == "max" else "mean"
+    return out.scatter_reduce(0, index, logits, reduce, include_self=False)

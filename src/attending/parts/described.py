@@ -1,0 +1,174 @@
+"""Label states that the shared encoder reads from the labels' own texts, and what that costs.
+
+Encoding every description in every step is what stopped the authors of label-description
+attention at 623 labels. Here all labels are encoded once every few steps, without gradient; in
+between only the labels of the batch and some others are, with gradient. For prediction all are
+encoded once in all, and the result is saved with the model.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from attending.parts.encoders import Encoder
+from attending.parts.masking import masked_mean
+from attending.records import LabelPart, LabelSet
+from attending.specs import DescribedLabelStates
+from attending.tensors import LabelStates
+
+_CHUNK = 64
+
+
+class DescribedLabels(nn.Module):
+    """States of all labels, (L, H), and token by token (L, M, H) for parts that read them so.
+
+    Args:
+        spec: What is read, and how often.
+        encoder: The encoder that reads the documents too; not a child of this module.
+        ids: Token ids of the labels' texts, (L, M) int64.
+        mask: Their real tokens, (L, M) bool.
+        tokens: Whether to keep every token's state.
+        notes: What a person should know of the labels' texts.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    kept: Tensor
+    steps: Tensor
+    ready: Tensor
+
+    def __init__(
+        self,
+        spec: DescribedLabelStates,
+        encoder: Encoder,
+        ids: Tensor,
+        mask: Tensor,
+        *,
+        tokens: bool = False,
+        notes: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        self.spec, self.tokens, self.notes = spec, tokens, tuple(notes)
+        self._encoder = (encoder,)
+        shape = (len(ids), ids.shape[1], encoder.width) if tokens else (len(ids), encoder.width)
+        self.register_buffer("ids", ids)
+        self.register_buffer("mask", mask)
+        self.register_buffer("kept", torch.zeros(shape))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("ready", torch.zeros((), dtype=torch.bool))
+
+    def forward(self, targets: Tensor | None = None) -> LabelStates:
+        """Return the label states.
+
+        In training, ``targets`` (B, L) or (B,) name the batch's labels, which are encoded anew.
+        """
+        if not self.training or self.spec.frozen:
+            if not bool(self.ready):
+                self._encode_all()
+            return self._states(self.kept)
+        whole = self.spec.refresh == 1 or len(self.ids) <= self.spec.sampled
+        due = int(self.steps) % self.spec.refresh == 0
+        self.steps += 1
+        self.ready.fill_(False)
+        if whole:
+            return self._states(self._encode(self.ids, self.mask))
+        if due:
+            self._encode_all()
+            self.ready.fill_(False)
+        chosen = self._chosen(targets)
+        fresh = self._encode(self.ids[chosen], self.mask[chosen])
+        kept = self.kept.clone()
+        self.kept[chosen] = fresh.detach()
+        return self._states(kept.index_copy(0, chosen, fresh))
+
+    def _chosen(self, targets: Tensor | None) -> Tensor:
+        count, device = len(self.ids), self.ids.device
+        wanted = torch.zeros(count, dtype=torch.bool, device=device)
+        if targets is not None:
+            wanted |= (
+                torch.bincount(targets, minlength=count) > 0
+                if targets.ndim == 1
+                else (targets > 0).any(dim=0)
+            )
+        wanted[torch.randperm(count)[: self.spec.sampled].to(device)] = True
+        return torch.nonzero(wanted).flatten()
+
+    def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Encode label texts, ids and mask (N, M); returns (N, H) or (N, M, H)."""
+        longest = ids.shape[1] if self.tokens else int(mask.sum(dim=1).max())
+        ids, mask = ids[:, :longest], mask[:, :longest]
+        states: Tensor = self._encoder[0](ids, mask).states.float()
+        if self.tokens:
+            return states * mask.unsqueeze(-1)
+        return states[:, 0] if self.spec.pool == "cls" else masked_mean(states, mask)
+
+    @torch.no_grad()
+    def _encode_all(self) -> None:
+        encoder = self._encoder[0]
+        before = encoder.training
+        encoder.eval()
+        for start in range(0, len(self.ids), _CHUNK):
+            here = slice(start, start + _CHUNK)
+            self.kept[here] = self._encode(self.ids[here], self.mask[here])
+        encoder.train(before)
+        self.ready.fill_(True)
+
+    def _states(self, kept: Tensor) -> LabelStates:
+        if not self.tokens:
+            return LabelStates(kept)
+        first = kept[:, 0] if self.spec.pool == "cls" else masked_mean(kept, self.mask)
+        return LabelStates(first, kept, self.mask)
+
+
+def build_described(
+    spec: DescribedLabelStates,
+    *,
+    encoder: Encoder,
+    labels: LabelSet,
+    tokens: bool = False,
+    **_: object,
+) -> DescribedLabels:
+    """Tokenise the labels' texts and build their states."""
+    parts: list[LabelPart] = ["name", "description"] if spec.text == "both" else [spec.text]
+    if spec.synonyms:
+        parts.append("synonyms")
+    texts = [
+        labels.text_of(i, parts, parents=spec.parents, synonyms=spec.synonyms) for i in labels.ids
+    ]
+    coded = encoder.tokenizer(
+        texts,
+        truncation=True,
+        max_length=min(spec.max_tokens, encoder.limits.effective),
+        padding="max_length" if tokens else True,
+        return_tensors="pt",
+        return_token_type_ids=False,
+    )
+    return DescribedLabels(
+        spec,
+        encoder,
+        coded["input_ids"],
+        coded["attention_mask"].bool(),
+        tokens=tokens,
+        notes=_notes(spec, labels, encoder, texts),
+    )
+
+
+def _notes(
+    spec: DescribedLabelStates, labels: LabelSet, encoder: Encoder, texts: Sequence[str]
+) -> list[str]:
+    notes = []
+    bare = [x.id for x in labels if not x.description] if spec.text != "name" else []
+    if bare:
+        notes.append(
+            f'{len(bare)} of {len(labels)} labels have no description, the first is "{bare[0]}": '
+            "they are read by their names"
+        )
+    lengths = [len(ids) for ids in encoder.tokenizer(texts, verbose=False)["input_ids"]]
+    cut = [i for i, n in zip(labels.ids, lengths, strict=True) if n > spec.max_tokens]
+    if cut:
+        notes.append(
+            f"{len(cut)} of {len(labels)} labels' texts are longer than "
+            f'{spec.max_tokens} tokens and are read in part, the first is "{cut[0]}"'
+        )
+    return notes
