@@ -124,7 +124,7 @@ def test_a_recipe_is_read_only_and_crosses_process_borders():
             ("[decoder]", '[loss]\nkind = "bce"\n[decoder]'),
             '"loss" does not belong in a linear recipe',
         ),
-        (("[decoder]", "[features]\n[decoder]"), '"features" is of no use'),
+        (("[decoder]", '[features]\nkind = "tfidf"\n[decoder]'), '"features" is of no use'),
         (('"frequency"', '"sgd-svm"'), '"features" is missing: "estimator" sgd-svm needs it'),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_slot_that_nothing_needs_any_more_is_dropped():
         ("bert", {"sampler__kind": "balance"}, 'no "balance" (allowed: shuffled, bucketed'),
         ("bert", {"label_states__kind": "learned"}, '"label_states" is of no use'),
         ("bert", {"loss__label_loss": 5}, '"label_states" is missing: "loss" cross-entropy'),
-        ("bert", {"features__ngrams": 2}, '"features" does not belong in a neural recipe'),
+        ("bert", {"features__kind": "tfidf"}, '"features" does not belong in a neural recipe'),
         ("tfidf-svm", {"encoder__layers": 2}, "is missing"),
         ("frequency", {"estimator__kind": "logistic"}, '"features" is missing'),
         ("lesa-bert", {"label_attention__layers": []}, '"label_attention.layers'),

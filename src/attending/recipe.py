@@ -27,7 +27,7 @@ Task = Literal["single", "multi"]
 _SLOTS: dict[Family, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "neural": (
         ("encoder", "label_attention", "head", "loss", "decoder", "training"),
-        ("label_states", "lexical", "sampler", "windows"),
+        ("label_states", "sampler", "windows"),
     ),
     "linear": (("estimator", "decoder"), ("features", "training")),
 }

@@ -85,9 +85,11 @@ _BUILT_IN = (
     Part(specs.TopKDecoder, "attending.parts.decoders:build_top_k"),
     Part(specs.Windows, "attending.data.windows:Windower"),
     Part(specs.Training, "attending.training.trainer:build_trainer"),
+    Part(specs.LexicalFeatures, "attending.parts.lexical.view:build_surfaces"),
     Part(specs.TfidfFeatures, "attending.models.linear:build_tfidf"),
     Part(specs.SvmEstimator, "attending.models.linear:build_svm"),
     Part(specs.LogisticEstimator, "attending.models.linear:build_logistic"),
+    Part(specs.DictionaryEstimator, "attending.models.dictionary:build_dictionary"),
     Part(specs.FrequencyEstimator, "attending.models.linear:build_frequency"),
 )
 

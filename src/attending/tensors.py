@@ -30,7 +30,7 @@ class Batch:
     W x T windows, counted row by row, is each column of a document (-1: padding), each token
     once; ``positions`` (B, S) int64 is the number of the text's token there, -1 for special
     tokens and padding. ``evidence`` (E, 3) int64 lists annotated cells as document row, label
-    position, column of the layout. ``lexical`` (B, L, F) float32 holds a lexical view's features.
+    position, column of the layout.
     """
 
     ids: Tensor
@@ -41,7 +41,6 @@ class Batch:
     layout: Tensor | None = None
     positions: Tensor | None = None
     evidence: Tensor | None = None
-    lexical: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(

@@ -4,6 +4,7 @@ Letters: N documents, L labels. Temperatures are fitted on development documents
 caller sees to that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -102,17 +103,22 @@ def fit_temperature(logits: NDArray[Any], targets: NDArray[Any]) -> Temperature:
     reason = _unfit_reason(scores, positions)
     if reason is not None:
         return Temperature(1.0, reason, rows, before, before)
+    value = likeliest_temperature(lambda t: _nll(scores, positions, t), 1e-6)
+    return Temperature(value, None, rows, before, _nll(scores, positions, value))
+
+
+def likeliest_temperature(loss: Callable[[float], float], tolerance: float) -> float:
+    """Return the temperature between 0.05 and 20 of the lowest loss, to a tolerance in its log."""
     from scipy.optimize import minimize_scalar
 
     # The loss is convex in 1/T, so it has one valley on the log scale that is searched here.
     found = minimize_scalar(
-        lambda log_t: _nll(scores, positions, float(np.exp(log_t))),
+        lambda log_t: loss(float(np.exp(log_t))),
         bounds=(np.log(LOWEST), np.log(HIGHEST)),
         method="bounded",
-        options={"xatol": 1e-6},
+        options={"xatol": tolerance},
     )
-    value = float(np.exp(found.x))
-    return Temperature(value, None, rows, before, _nll(scores, positions, value))
+    return float(np.exp(found.x))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import ShapeError
-from attending.evaluation.calibration import HIGHEST, LEAST_ROWS, LOWEST, Temperature
+from attending.evaluation.calibration import LEAST_ROWS, Temperature, likeliest_temperature
 from attending.evaluation.counts import BoolArray, FloatArray
 
 CELLS_AT_ONCE = 4_000_000
@@ -36,16 +36,7 @@ def fit_cell_temperature(logits: NDArray[Any], truth: NDArray[Any]) -> Temperatu
     reason = _unfit_reason(scores, true)
     if reason is not None:
         return Temperature(1.0, reason, rows, before, before)
-    from scipy.optimize import minimize_scalar
-
-    # The loss is convex in 1/T, so it has one valley on the log scale that is searched here.
-    found = minimize_scalar(
-        lambda log_t: _log_loss(scores, true, float(np.exp(log_t))),
-        bounds=(np.log(LOWEST), np.log(HIGHEST)),
-        method="bounded",
-        options={"xatol": 1e-4},
-    )
-    value = float(np.exp(found.x))
+    value = likeliest_temperature(lambda t: _log_loss(scores, true, t), 1e-4)
     return Temperature(value, None, rows, before, _log_loss(scores, true, value))
 
 

@@ -1,6 +1,6 @@
 """What every model can do, whatever it is made of. No torch here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from attending.errors import ModelError
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
-from attending.records import Coverage, Document, LabelSet, Prediction, Row, Unreadable
+from attending.records import (
+    Coverage,
+    Document,
+    LabelSet,
+    Prediction,
+    Row,
+    Unreadable,
+    is_blank,
+)
 
 Progress = Callable[[int, int], None]
 """Called with the number of documents done and the number of all."""
@@ -95,6 +103,31 @@ class Model(Protocol):
 def unreadable(row: Unreadable) -> Scored:
     """Return the outcome of a row that could not be read."""
     return Scored("failed", Coverage(0, 0, 0), None, row.reason)
+
+
+def score_words(
+    rows: Sequence[Row],
+    logits: Callable[[Sequence[Document]], Iterable[NDArray[np.float64]]],
+    progress: Progress | None = None,
+) -> list[Scored]:
+    """Return the scores of rows by a model that reads whole texts; ``read`` counts words.
+
+    ``logits`` gives (L,) for each of the documents that have something to read.
+    """
+    readable = [r for r in rows if isinstance(r, Document) and not is_blank(r.text)]
+    found = iter(logits(readable))
+    results = []
+    for done, row in enumerate(rows, 1):
+        if isinstance(row, Unreadable):
+            results.append(unreadable(row))
+        elif is_blank(row.text):
+            results.append(Scored("empty_text", Coverage(0, 0, 0), None, "empty_text"))
+        else:
+            words = len(row.text.split())
+            results.append(Scored("ok", Coverage(words, words, 1), next(found)))
+        if progress is not None:
+            progress(done, len(rows))
+    return results
 
 
 def decide(

@@ -1,6 +1,7 @@
 """Linear models on word counts, and the constant one: the baselines of every table.
 
-scikit-learn fits them; what is kept are plain arrays, so nothing is pickled.
+scikit-learn fits them; what is kept are plain arrays, so nothing is pickled. Where documents have
+any number of labels, each label has a binary model of its own, and weights are kept sparse.
 """
 
 import json
@@ -14,35 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from attending import registry
-from attending.errors import ModelError, TrainingError
+from attending.errors import ModelError, RecipeError, TrainingError
 from attending.models.base import (
+    Model,
     Progress,
     Scored,
     TokenScores,
     decide,
     require_method,
-    unreadable,
+    score_words,
 )
+from attending.models.one_vs_rest import fit_one_vs_rest, log_odds, truth_matrix
 from attending.parts.decoders import Decision
-from attending.recipe import Recipe
+from attending.recipe import Recipe, Task
 from attending.records import (
-    Coverage,
     Document,
     LabelSet,
     Prediction,
     Row,
-    Unreadable,
-    is_blank,
 )
 from attending.specs import FrequencyEstimator, LogisticEstimator, SvmEstimator, TfidfFeatures
 
 WEIGHTS = "model.safetensors"
 VOCABULARY = "vocabulary.json"
 Floats = NDArray[np.float64]
+_CSR = ("data", "indices", "indptr")
 
 
 def build_tfidf(spec: TfidfFeatures, **_: object) -> TfidfVectorizer:
@@ -69,13 +71,16 @@ def build_svm(spec: SvmEstimator, *, seed: int, **_: object) -> SGDClassifier:
     )
 
 
-def build_logistic(spec: LogisticEstimator, *, seed: int, **_: object) -> LogisticRegression:
-    """Build an unfitted multinomial logistic regression."""
+def build_logistic(
+    spec: LogisticEstimator, *, seed: int, task: Task = "single", **_: object
+) -> LogisticRegression:
+    """Build an unfitted logistic regression: multinomial, or binary for one against the rest."""
     return LogisticRegression(
         C=spec.c,
         class_weight="balanced" if spec.class_weights == "inverse" else None,
         max_iter=spec.max_iterations,
         random_state=seed,
+        solver="lbfgs" if task == "single" else "liblinear",
     )
 
 
@@ -85,10 +90,41 @@ def build_frequency(spec: FrequencyEstimator, **_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights (L, V), possibly V = 0, and intercepts (L,)."""
+    """Weights (L, V), possibly V = 0, dense or sparse, and intercepts (L,)."""
 
-    coefficients: Floats
+    coefficients: Floats | sparse.csr_matrix
     intercepts: Floats
+
+    def columns(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+        """Return the weights of some labels for some words."""
+        picked = self.coefficients[list(rows)][:, list(columns)]
+        return _dense(picked)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the weights as named arrays."""
+        named: dict[str, NDArray[Any]] = {"intercepts": self.intercepts}
+        if not sparse.issparse(self.coefficients):
+            return named | {"coefficients": self.coefficients}
+        for name in _CSR:
+            named[f"coefficients.{name}"] = getattr(self.coefficients, name)
+        return named
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int) -> "Weights":
+        """Read what ``arrays`` gave, of models on so many words.
+
+        Raises:
+            KeyError: If an array is missing.
+            ValueError: If the arrays don't fit each other.
+        """
+        intercepts = arrays["intercepts"]
+        if "coefficients" in arrays:
+            coefficients = arrays["coefficients"]
+        else:
+            pieces = tuple(arrays[f"coefficients.{name}"] for name in _CSR)
+            coefficients = sparse.csr_matrix(pieces, shape=(len(intercepts), columns))
+            coefficients.check_format()
+        return cls(coefficients, intercepts)
 
 
 class LinearModel:
@@ -114,25 +150,14 @@ class LinearModel:
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
         """Return raw scores of each row, in order. ``read`` counts words."""
-        readable = [r for r in rows if isinstance(r, Document) and not is_blank(r.text)]
-        logits = iter(self._logits([r.text for r in readable]))
-        results = []
-        for row in rows:
-            if isinstance(row, Unreadable):
-                results.append(unreadable(row))
-            elif is_blank(row.text):
-                results.append(Scored("empty_text", Coverage(0, 0, 0), None, "empty_text"))
-            else:
-                words = len(row.text.split())
-                results.append(Scored("ok", Coverage(words, words, 1), next(logits)))
-        if progress is not None:
-            progress(len(rows), len(rows))
-        return results
+        return score_words(rows, lambda found: self.logits([d.text for d in found]), progress)
 
-    def _logits(self, texts: Sequence[str]) -> Floats:
+    def logits(self, texts: Sequence[str]) -> Floats:
+        """Return raw scores (N, L) of texts."""
         out = np.repeat(self.weights.intercepts[None], len(texts), axis=0)
         if self.vectoriser is not None and texts:
-            out = out + self.vectoriser.transform(texts) @ self.weights.coefficients.T
+            added = self.vectoriser.transform(texts) @ self.weights.coefficients.T
+            out = out + _dense(added)
         return np.asarray(out)
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
@@ -176,12 +201,12 @@ class LinearModel:
                     places.setdefault(column, []).append(group)
         values = dict(zip(vector.indices.tolist(), vector.data.tolist(), strict=True))
         table = np.zeros((len(rows), len(spans)))
-        order = list(rows.values())
-        for column, groups in places.items():
-            value = values.get(column, 0.0) * self.weights.coefficients[order, column]
+        weights = self.weights.columns(list(rows.values()), list(places))
+        for i, (column, groups) in enumerate(places.items()):
+            value = values.get(column, 0.0) * weights[:, i]
             for group in groups:
-                for i in group:
-                    table[:, i] += value / (len(groups) * len(group))
+                for word in group:
+                    table[:, word] += value / (len(groups) * len(group))
         return TokenScores(
             tuple(spans),
             {label: tuple(table[i].tolist()) for i, label in enumerate(rows)},
@@ -193,10 +218,7 @@ class LinearModel:
 
     def save(self, folder: Path) -> None:
         """Write arrays (safetensors) and the vocabulary (JSON)."""
-        arrays = {
-            "coefficients": np.ascontiguousarray(self.weights.coefficients),
-            "intercepts": np.ascontiguousarray(self.weights.intercepts),
-        }
+        arrays = {k: np.ascontiguousarray(v) for k, v in self.weights.arrays().items()}
         if self.vectoriser is not None:
             arrays["idf"] = np.ascontiguousarray(self.vectoriser.idf_)
             words = sorted(self.vectoriser.vocabulary_, key=self.vectoriser.vocabulary_.__getitem__)
@@ -212,6 +234,26 @@ class LinearModel:
         labels: LabelSet,
         decision: Decision,
         facts: Mapping[str, Any],
+    ) -> Model:
+        """Read a model of the linear family: this one, or a ``DictionaryModel``.
+
+        Raises:
+            ModelError: If a file is missing or the arrays don't fit the labels.
+        """
+        if recipe["estimator"].kind == "dictionary":
+            from attending.models.dictionary import DictionaryModel
+
+            return DictionaryModel.load(folder, recipe, labels, decision, facts)
+        return cls.read(folder, recipe, labels, decision, facts)
+
+    @classmethod
+    def read(
+        cls,
+        folder: Path,
+        recipe: Recipe,
+        labels: LabelSet,
+        decision: Decision | None = None,
+        facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> "LinearModel":
         """Read what ``save`` wrote.
 
@@ -220,7 +262,6 @@ class LinearModel:
         """
         try:
             arrays = load_file(folder / WEIGHTS)
-            weights = Weights(arrays["coefficients"], arrays["intercepts"])
             vectoriser = None
             features = recipe.get("features")
             if features is not None:
@@ -228,36 +269,65 @@ class LinearModel:
                 vectoriser = registry.build(features)
                 vectoriser.vocabulary = {word: i for i, word in enumerate(words)}
                 vectoriser.idf_ = arrays["idf"]
+            columns = 0 if vectoriser is None else len(vectoriser.vocabulary_)
+            weights = Weights.of_arrays(arrays, columns)
         except (OSError, KeyError, ValueError, SafetensorError) as error:
             what = f"the model folder is damaged: {error}"
             raise ModelError(what, where=str(folder)) from error
-        columns = 0 if vectoriser is None else len(vectoriser.vocabulary_)
         if weights.coefficients.shape != (len(labels), columns):
             raise ModelError("the weights don't fit labels and vocabulary", where=str(folder))
         return cls(recipe, labels, weights, vectoriser, decision, facts)
 
 
-def fit_linear(
-    recipe: Recipe, documents: Sequence[Document], labels: LabelSet, seed: int
-) -> LinearModel:
-    """Fit a linear recipe on labelled training documents, and on nothing else.
+def fit_linear(recipe: Recipe, documents: Sequence[Document], labels: LabelSet, seed: int) -> Model:
+    """Fit a recipe without an encoder on labelled training documents, and on nothing else.
 
     Raises:
+        RecipeError: If the estimator can't take the features.
         TrainingError: If no training text has a word, or the estimator can't be fitted.
     """
-    targets = np.array([labels.position(d.labels[0]) for d in documents if d.labels])
-    counts = np.bincount(targets, minlength=len(labels)).astype(np.float64)
-    features, estimator = recipe.get("features"), registry.build(recipe["estimator"], seed=seed)
+    features, spec = recipe.get("features"), recipe["estimator"]
+    if (spec.kind == "dictionary") != (getattr(features, "kind", None) == "lexical"):
+        raise RecipeError(
+            f'estimator "{spec.kind}" can\'t take these features',
+            where=f'recipe "{recipe.name}"',
+            step='Estimator "dictionary" and features "lexical" go together.',
+        )
+    if spec.kind == "dictionary":
+        from attending.models.dictionary import fit_dictionary
+
+        return fit_dictionary(recipe, documents, labels, seed)
+    estimator = registry.build(spec, seed=seed, task=recipe.task)
+    multi = recipe.task == "multi"
+    rows = [d for d in documents if (d.labels is not None if multi else d.labels)]
     if estimator is None or features is None:
-        shares = np.log((counts + 1e-9) / (counts.sum() + 1e-9 * len(labels)))
-        return LinearModel(recipe, labels, Weights(np.zeros((len(labels), 0)), shares), None)
+        return LinearModel(recipe, labels, _shares(rows, labels, multi), None)
     vectoriser = registry.build(features)
     try:
-        matrix = vectoriser.fit_transform([d.text for d in documents if d.labels])
-        estimator.fit(matrix, targets)
+        matrix = vectoriser.fit_transform([d.text for d in rows])
+        if multi:
+            truth = truth_matrix(rows, labels)
+            weights = Weights(*fit_one_vs_rest(estimator, matrix, truth, getattr(spec, "prune", 0)))
+        else:
+            targets = [labels.position(d.labels[0]) for d in rows if d.labels]
+            weights = _spread(estimator.fit(matrix, targets), len(labels))
     except ValueError as error:
         raise TrainingError(f"{recipe.name} can't be fitted: {error}") from error
-    return LinearModel(recipe, labels, _spread(estimator, len(labels)), vectoriser)
+    return LinearModel(recipe, labels, weights, vectoriser)
+
+
+def _shares(rows: Sequence[Document], labels: LabelSet, multi: bool) -> Weights:
+    """Return label shares as intercepts: log-odds of each label, or logs that sum to 1."""
+    counts = np.asarray(truth_matrix(rows, labels).sum(axis=0)).ravel()
+    if multi:
+        scores = log_odds(counts, len(rows))
+    else:
+        scores = np.log((counts + 1e-9) / (counts.sum() + 1e-9 * len(labels)))
+    return Weights(np.zeros((len(labels), 0)), scores)
+
+
+def _dense(values: Any) -> Floats:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 
 def _spread(estimator: Any, count: int) -> Weights:

@@ -40,7 +40,9 @@ from attending.specs.label_states import (
     HierarchicalLabelStates,
     LearnedLabelStates,
 )
+from attending.specs.lexical import LexicalFeatures
 from attending.specs.linear import (
+    DictionaryEstimator,
     FrequencyEstimator,
     LogisticEstimator,
     SvmEstimator,
@@ -75,6 +77,7 @@ __all__ = [
     "CrossAttention",
     "CrossEntropy",
     "DescribedLabelStates",
+    "DictionaryEstimator",
     "FMeasure",
     "FocalBinaryCrossEntropy",
     "FocalCrossEntropy",
@@ -86,6 +89,7 @@ __all__ = [
     "LastPooling",
     "LearnedLabelStates",
     "LesaAttention",
+    "LexicalFeatures",
     "LinearHead",
     "LogisticEstimator",
     "LogitAdjustedCrossEntropy",

@@ -39,7 +39,7 @@ class SvmEstimator(Spec):
 
 
 class LogisticEstimator(Spec):
-    """Multinomial logistic regression."""
+    """Logistic regression: multinomial, or one against the rest where rows have any number."""
 
     slot: ClassVar[str] = "estimator"
     kind: Literal["logistic"] = "logistic"
@@ -48,9 +48,35 @@ class LogisticEstimator(Spec):
         "none", description="inverse: all rows of a label together weigh the same"
     )
     max_iterations: int = Field(1000, ge=1, description="steps of the solver at most")
+    prune: float = Field(
+        0.01,
+        ge=0,
+        description="one against the rest: smaller weights are dropped (0.01 in DiSMEC)",
+    )
 
     def needs(self) -> tuple[str, ...]:
         """It weighs words."""
+        return ("features",)
+
+
+class DictionaryEstimator(Spec):
+    """Scores labels by the surfaces that a lexical view finds."""
+
+    slot: ClassVar[str] = "estimator"
+    kind: Literal["dictionary"] = "dictionary"
+    combine: Literal["learned", "best"] = Field(
+        "learned",
+        description="learned: a logistic regression on the view's features and their products; "
+        "best: the log-odds of a label's best surface",
+    )
+    context: Literal["none", "tfidf-logistic"] = Field(
+        "none", description="one more feature: what logistic regression on all words says"
+    )
+    c: float = Field(0.1, gt=0, description="inverse of the L2 penalty on the features' weights")
+    context_c: float = Field(10.0, gt=0, description="inverse of the L2 penalty on the words'")
+
+    def needs(self) -> tuple[str, ...]:
+        """It combines a lexical view's features."""
         return ("features",)
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from attending.evaluation.calibration import log_loss
 from attending.evaluation.counts import LabelCounts, averages, scores_of
+from attending.evaluation.multilabel.metrics import quick_figures
+from attending.evaluation.multilabel.outcome import MultiLabelOutcome
 from attending.evaluation.thresholds import best_threshold
 from attending.models.base import Scored
 from attending.parts.decoders import Decision
@@ -95,14 +97,10 @@ def multilabel_score(
     if len(logits):
         probabilities[read] = decision.probabilities(logits)
     threshold = best_threshold(probabilities, truth).value
-    guess = probabilities >= threshold
-    right = (guess & truth).sum(axis=0).astype(np.float64)
-    given = guess.sum(axis=0) + truth.sum(axis=0)
-    of_labels = 2 * right[given > 0] / given[given > 0]
+    outcome = MultiLabelOutcome.of(truth, probabilities >= threshold, probabilities)
+    figures = quick_figures(outcome)
     return {
-        "micro_f1": float(2 * right.sum() / max(1, given.sum())),
-        "macro_f1": float(of_labels.mean()) if len(of_labels) else 0.0,
-        "map": _mean_average_precision(probabilities, truth),
+        **{name: float(figures[name] or 0.0) for name in ("micro_f1", "macro_f1", "map")},
         "log_loss": _binary_log_loss(probabilities, truth),
     }
 
@@ -111,13 +109,3 @@ def _binary_log_loss(probabilities: NDArray[np.float64], truth: NDArray[np.bool_
     tiny = np.finfo(np.float64).eps
     of_truth = np.where(truth, probabilities, 1 - probabilities)
     return float(-np.log(np.clip(of_truth, tiny, 1)).mean())
-
-
-def _mean_average_precision(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
-    found = []
-    for row, gold in zip(probabilities, truth, strict=True):
-        if gold.any():
-            hits = gold[np.argsort(-row, kind="stable")]
-            ranks = np.flatnonzero(hits) + 1
-            found.append(float((np.arange(1, len(ranks) + 1) / ranks).mean()))
-    return float(np.mean(found)) if found else 0.0

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def as_begun(folder: Path | None, labels: LabelSet) -> tuple[LabelSet, tuple[str
     saved = [] if before is None else list(before["labels"])
     if saved == list(labels.ids) or sorted(saved) != sorted(labels.ids):
         return labels, ()
-    ordered = LabelSet(tuple(labels[i] for i in saved), labels.name, labels.ordered)
+    ordered = replace(labels, labels=tuple(labels[i] for i in saved))
     return ordered, (f"the labels keep the order of the unfinished run: {', '.join(saved)}",)
 
 

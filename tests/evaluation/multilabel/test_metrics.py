@@ -15,9 +15,9 @@ from attending.evaluation.multilabel.metrics import (
     evaluate_multilabel_outcome,
     quick_figures,
 )
-from attending.evaluation.multilabel.outcome import match_multilabel
+from attending.evaluation.multilabel.outcome import extended, match_multilabel
 from attending.evaluation.task import evaluate_task, in_short
-from attending.records import Document, LabelSet, Prediction, Source, Unreadable
+from attending.records import Document, Label, LabelSet, Prediction, Source, Unreadable
 
 CODES = LabelSet.from_ids(["a", "b", "c", "d"], name="codes")
 
@@ -289,3 +289,11 @@ def test_what_does_not_fit_is_one_clear_line(change, error, says):
 def test_settings_out_of_range_are_refused(settings, says):
     with pytest.raises(DataError, match=says):
         evaluate_multilabel(*by_hand(), CODES, **settings)
+
+
+def test_missed_labels_join_a_set_whose_labels_have_something_broader():
+    labels = LabelSet((Label("8000/0", parent="8000"),), broader=(Label("8000", "", "neoplasm"),))
+    documents = [Document("a", "x", ("8000/0", "8000", "new"))]
+    known = extended(labels, documents)
+    assert known.ids == ("8000/0", "8000", "new") and not known.broader
+    assert known["8000"].description == "neoplasm"

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -192,12 +192,17 @@ def why_no_labels(prediction: Prediction) -> str | None:
 
 
 def extended(labels: LabelSet, documents: Sequence[Row]) -> LabelSet:
-    """Return the label set with the labels of documents that it lacks at its end, sorted."""
+    """Return the label set with the labels of documents that it lacks at its end, sorted.
+
+    What was only broader so far and is the label of a document becomes a label of the set.
+    """
     given = {i for d in documents if isinstance(d, Document) for i in d.labels or ()}
     more = sorted(given - set(labels.ids))
     if not more:
         return labels
-    return LabelSet((*labels.labels, *(Label(i) for i in more)), labels.name)
+    above = {x.id: x for x in labels.broader}
+    added = tuple(above.pop(i) if i in above else Label(i) for i in more)
+    return replace(labels, labels=(*labels.labels, *added), broader=tuple(above.values()))
 
 
 def _scored(prediction: Prediction, labels: LabelSet) -> tuple[list[int], list[float]]:

@@ -1,0 +1,88 @@
+"""A lexical view on disk: words as JSON, numbers as safetensors, nothing pickled."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from scipy import sparse
+
+from attending.errors import ModelError
+from attending.parts.lexical.overlap import Overlap
+from attending.parts.lexical.surfaces import Surfaces
+from attending.records import LabelSet
+
+WORDS, NUMBERS = "lexical.json", "lexical.safetensors"
+Parts = tuple[dict[str, Surfaces], Overlap | None, NDArray[np.int64]]
+
+
+def write_view(
+    folder: Path,
+    surfaces: dict[str, Surfaces],
+    overlap: Overlap | None,
+    counts: NDArray[np.int64],
+) -> None:
+    """Write the parts of a view into a folder."""
+    words: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {"counts": counts}
+    for source, own in surfaces.items():
+        words[source] = {
+            "groups": [" ".join(g) for g in own.groups],
+            "overlapping": own.overlapping,
+        }
+        arrays[f"{source}.indptr"] = own.indptr
+        arrays[f"{source}.labels"] = own.labels
+        arrays[f"{source}.strengths"] = own.strengths
+    if overlap is not None:
+        words["overlap"] = {"stems": list(overlap.stems), "size": overlap.size}
+        arrays["overlap.weights"], arrays["overlap.labels"] = overlap.weights, overlap.labels
+        for name in ("data", "indices", "indptr"):
+            arrays[f"overlap.shares.{name}"] = getattr(overlap.shares, name)
+    (folder / WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+    save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / NUMBERS)
+
+
+def read_view(folder: Path, sources: tuple[str, ...], labels: LabelSet) -> Parts:
+    """Read the parts of a view.
+
+    Raises:
+        ModelError: If a file is missing or damaged, or doesn't fit the sources and labels.
+    """
+    try:
+        words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        arrays = load_file(folder / NUMBERS)
+        counts = arrays["counts"]
+        known = {s: _surfaces(s, words[s], arrays) for s in sources if s != "overlap"}
+        overlap = _overlap(words["overlap"], arrays) if "overlap" in sources else None
+    except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
+        what = f"the model folder is damaged: {type(error).__name__} in the lexical view"
+        raise ModelError(what, where=str(folder)) from None
+    positions = [counts[:0], *(s.labels for s in known.values())]
+    positions += [] if overlap is None else [overlap.labels]
+    if len(counts) != len(labels) or any((p >= len(labels)).any() for p in positions):
+        raise ModelError("the lexical view doesn't fit the labels", where=str(folder))
+    return known, overlap, counts
+
+
+def _surfaces(source: str, words: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Surfaces:
+    groups = tuple(tuple(g.split(" ")) for g in words["groups"])
+    indptr = arrays[f"{source}.indptr"]
+    if len(indptr) != len(groups) + 1 or indptr[-1] != len(arrays[f"{source}.labels"]):
+        raise ValueError(source)
+    return Surfaces(
+        groups,
+        indptr,
+        arrays[f"{source}.labels"],
+        arrays[f"{source}.strengths"],
+        words["overlapping"],
+    )
+
+
+def _overlap(words: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Overlap:
+    stems, weights = tuple(words["stems"]), arrays["overlap.weights"]
+    pieces = tuple(arrays[f"overlap.shares.{name}"] for name in ("data", "indices", "indptr"))
+    shares = sparse.csr_matrix(pieces, shape=(len(stems), len(weights)))
+    return Overlap(stems, shares, weights, arrays["overlap.labels"], words["size"])
