@@ -293,3 +293,10 @@ def test_any_setting_survives_toml(layers, rate, seen, name):
         }
     )
     assert Recipe.loads(changed.to_toml()) == changed
+
+
+def test_settings_for_the_bundled_encoder_go_with_the_part_that_they_are_of():
+    light = Recipe.load("bert").override({"encoder.kind": "cnn", "label_attention.kind": "max"})
+    assert "encoder.name" not in light.bundled and light.bundled["training.epochs"] == 8
+    assert Recipe.loads(light.to_toml()) == light
+    assert "encoder.name" in Recipe.load("bert").override({"training.epochs": 1}).bundled

@@ -203,6 +203,7 @@ def _remarks(facts: Mapping[str, Any]) -> Iterable[str]:
         yield f"rows without text, not trained on: {facts['rows_without_text']}"
     if facts.get("skipped_steps"):
         yield f"steps that were not finite and left out: {facts['skipped_steps']}"
+    yield from facts.get("encoder_notes", ())
     yield from facts.get("label_state_notes", ())
 
 

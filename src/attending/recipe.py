@@ -230,7 +230,10 @@ class Recipe:
                 del table[slot]
         changed = Recipe._from_table(table, self.header, where)
         other = self.other if changed.task == self.task else MappingProxyType({})
-        return replace(changed, bundled=self.bundled, other=other)
+        # What the bundled encoder's settings say of a part goes with the part.
+        anew = {s for s in named if changed.slots[s].kind != getattr(self.get(s), "kind", None)}
+        kept = {k: v for k, v in self.bundled.items() if k.partition(".")[0] not in anew}
+        return replace(changed, bundled=MappingProxyType(kept), other=other)
 
     def for_task(self, task: Task) -> "Recipe":
         """Return the recipe for documents with one label each, or with any number.
@@ -266,17 +269,10 @@ class Recipe:
         return self.override({"encoder.name": name})
 
 
-def _restored(
-    name: str,
-    slots: dict[str, Spec],
-    summary: str,
-    source: str,
-    header: str,
-    bundled: dict[str, Any],
-    other: dict[str, Any],
-) -> Recipe:
-    read_only = MappingProxyType(slots), summary, source, header, MappingProxyType(bundled)
-    return Recipe(name, *read_only, MappingProxyType(other))
+def _restored(name: str, slots: dict[str, Spec], *rest: Any) -> Recipe:
+    *words, bundled, other = rest
+    read_only = MappingProxyType(bundled), MappingProxyType(other)
+    return Recipe(name, MappingProxyType(slots), *words, *read_only)
 
 
 def shipped() -> tuple[str, ...]:

@@ -238,3 +238,17 @@ def test_the_classifier_takes_lists_of_labels(tiny_recipe):
     assert made.predict_proba(["chest pain"]).shape == (1, 4)
     assert 0 <= made.score([d.text for d in DOCUMENTS], [d.labels for d in DOCUMENTS]) <= 1
     assert isinstance(made.model_, NeuralModel) and made.model_.recipe.task == "multi"
+
+
+def test_described_labels_need_a_first_token_to_read_it(tiny_recipe):
+    light = {"encoder.kind": "cnn", "encoder.filters": 32, "encoder.min_count": 1}
+    with pytest.raises(RecipeError, match=r'pool = "cls" needs an encoder with a first token'):
+        Network(tiny_recipe("lame").override(light), LABELS, texts=[d.text for d in DOCUMENTS])
+    mean = tiny_recipe("lame").override({**light, "label_states.pool": "mean"})
+    assert fit(mean, DOCUMENTS, LABELS, development=()).model.predict(DOCUMENTS)[0].status == "ok"
+
+
+def test_notes_of_an_encoder_are_among_the_facts(tiny_recipe):
+    model = fit(tiny_recipe("bigru"), DOCUMENTS, LABELS, development=()).model
+    assert isinstance(model.facts["encoder_notes"], list)
+    assert "state-gradient" not in model.methods and "gradient" in model.methods

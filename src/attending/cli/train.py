@@ -243,6 +243,7 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"{run.facts['rows_without_text']} rows without text: not trained on"
     if run.facts.get("skipped_steps"):
         yield f"{run.facts['skipped_steps']} steps were not finite and left out"
+    yield from run.facts.get("encoder_notes") or ()
     notes = run.facts.get("label_state_notes") or ()
     yield from notes[:3]
     if len(notes) > 3:

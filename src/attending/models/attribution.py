@@ -61,7 +61,7 @@ METHODS: Mapping[str, Method] = {
 def methods_of(network: "Network") -> tuple[str, ...]:
     """Return the methods that a network can give, best first."""
     attention = network.label_attention
-    reads = "cls" if attention.reads_cls else "states"
+    reads = "cls" if attention.reads_cls else getattr(attention, "reads", "states")
     labelled = network.label_states is not None
     weights = network.label_wise and getattr(attention, "has_weights", True)
     return tuple(

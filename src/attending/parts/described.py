@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from attending.errors import RecipeError
 from attending.parts.encoders import Encoder
 from attending.parts.masking import masked_mean
 from attending.records import LabelPart, LabelSet
@@ -129,7 +130,17 @@ def build_described(
     tokens: bool = False,
     **_: object,
 ) -> DescribedLabels:
-    """Tokenise the labels' texts and build their states."""
+    """Tokenise the labels' texts and build their states.
+
+    Raises:
+        RecipeError: If the first token is to be read and the encoder puts none before a text.
+    """
+    if spec.pool == "cls" and not encoder.tokenizer("", add_special_tokens=True)["input_ids"]:
+        raise RecipeError(
+            'label_states.pool = "cls" needs an encoder with a first token of its own',
+            where=encoder.name,
+            step="Use label_states.pool = mean.",
+        )
     parts: list[LabelPart] = ["name", "description"] if spec.text == "both" else [spec.text]
     if spec.synonyms:
         parts.append("synonyms")

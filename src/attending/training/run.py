@@ -74,6 +74,7 @@ def train_network(
         "skipped_steps": trainer.skipped,
         "rows_without_text": len(rows.train) - len(examples),
         "label_state_notes": list(getattr(network.label_states, "notes", ())),
+        "encoder_notes": list(getattr(network.encoder, "notes", ())),
     }
     return model, facts
 
