@@ -270,9 +270,9 @@ class Recipe:
 
 
 def _restored(name: str, slots: dict[str, Spec], *rest: Any) -> Recipe:
-    *words, bundled, other = rest
+    summary, source, header, bundled, other = rest
     read_only = MappingProxyType(bundled), MappingProxyType(other)
-    return Recipe(name, MappingProxyType(slots), *words, *read_only)
+    return Recipe(name, MappingProxyType(slots), summary, source, header, *read_only)
 
 
 def shipped() -> tuple[str, ...]:

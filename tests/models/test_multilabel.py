@@ -252,3 +252,28 @@ def test_notes_of_an_encoder_are_among_the_facts(tiny_recipe):
     model = fit(tiny_recipe("bigru"), DOCUMENTS, LABELS, development=()).model
     assert isinstance(model.facts["encoder_notes"], list)
     assert "state-gradient" not in model.methods and "gradient" in model.methods
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("bert", {"training.evidence_loss": 1.0}, "labels that attend over whole documents"),
+        ("lame", {"training.evidence_loss": 1.0, "windows.join": "logits"}, "whole documents"),
+        ("plm-icd", {"loss.description_pull": 1.0, "head.kind": "shared"}, "a vector a label"),
+        ("lame", {"head.kind": "linear"}, "does not fit"),
+    ],
+)
+def test_settings_without_effect_are_refused(tiny_recipe, name, settings, said):
+    recipe = tiny_recipe(name).for_task("multi").override(settings)
+    with pytest.raises(RecipeError, match=said):
+        Network(recipe, LABELS)
+
+
+def test_descriptions_pull_classifiers(tiny_recipe):
+    pulled = {"label_states.kind": "described", "loss.description_pull": 1.0}
+    recipe = tiny_recipe("caml").override(
+        {"encoder.filters": 16, "label_states.pool": "mean", **pulled}
+    )
+    network = Network(recipe, LABELS, texts=[d.text for d in DOCUMENTS])
+    assert isinstance(fit(recipe, DOCUMENTS, LABELS, development=()).model, NeuralModel)
+    assert network.head.label_vectors.shape == (4, 16)

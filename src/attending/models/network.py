@@ -82,6 +82,24 @@ class Network(nn.Module):
                 "one vector a document one that doesn't.",
             )
         self.joins: bool = self.label_wise and recipe["windows"].join == "tokens"
+        self._require_parts(recipe)
+
+    def _require_parts(self, recipe: Recipe) -> None:
+        """Refuse settings that the other parts would leave without effect."""
+        where = f'recipe "{recipe.name}"'
+        if self.evidence_loss and not (self.joins and self.label_attention.has_weights):
+            raise RecipeError(
+                "training.evidence_loss needs labels that attend over whole documents",
+                where=where,
+                step='Set windows.join = "tokens" and a label attention that has weights.',
+            )
+        pull = getattr(self.loss, "description_pull", 0.0)
+        if pull and not (self.label_states and hasattr(self.head, "label_vectors")):
+            raise RecipeError(
+                "loss.description_pull needs label states and a head with a vector a label",
+                where=where,
+                step='Set head.kind = "per-label".',
+            )
 
     @property
     def device(self) -> torch.device:
@@ -107,8 +125,7 @@ class Network(nn.Module):
             attended = self.label_attention(self.encoder, batch.ids, batch.mask, labels, trace)
             pooled = attended.context
             logits = self.head(attended.context)
-        if len(logits) != batch.size:
-            logits = pool_windows(logits, batch.document, batch.size, self.pool)
+        logits = pool_windows(logits, batch.document, batch.size, self.pool)
         loss = None
         if batch.targets is not None:
             own = None if labels is None or self.label_wise else self.head(labels.states)
@@ -171,11 +188,7 @@ class Network(nn.Module):
         logits = getattr(prepared, "groups", None)
         if logits is None or batch.targets is None:
             return None
-        logits = (
-            logits
-            if len(logits) == batch.size
-            else pool_windows(logits, batch.document, batch.size, self.pool)
-        )
+        logits = pool_windows(logits, batch.document, batch.size, self.pool)
         group = self.label_attention.group_of.expand(batch.size, -1)
         targets = batch.targets
         if targets.ndim == 1:
