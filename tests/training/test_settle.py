@@ -208,3 +208,11 @@ def test_a_loss_of_another_package_may_say_its_shift(monkeypatch):
     own = SimpleNamespace(shift=lambda counts, rows: float(sum(counts) + rows))
     monkeypatch.setattr(Recipe, "get", lambda self, slot: own if slot == "loss" else None)
     assert untuned(spec, LABELS, COUNTS, DOCUMENTS).shift == 115
+
+
+def test_the_published_decision_is_the_uncorrected_one_half():
+    labels = LabelSet.from_ids(["a", "b", "c", "d"])
+    counts = {"a": 4, "b": 1, "c": 1, "d": 0}
+    published = untuned(Recipe.load("label-description-as-published"), labels, counts, 4)
+    assert (published.shift, published.threshold) == (0.0, 0.5)
+    assert untuned(Recipe.load("encoder-baseline"), labels, counts, 4).shift < 0

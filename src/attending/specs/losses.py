@@ -124,10 +124,15 @@ class BalancedBinaryCrossEntropy(_MultiLabelLoss):
         description="cut logits off at plus and minus this (14 as published); beyond it nothing "
         "is learned",
     )
+    corrected: bool = Field(
+        True,
+        description="the decision undoes the weight, so that one half means one half; not as "
+        "published",
+    )
 
     def shift(self, counts: Sequence[int], documents: int) -> float:
         """Return -log(alpha), which undoes the weight of true labels; see ``mean_alpha``."""
-        return -math.log(mean_alpha(counts, documents))
+        return -math.log(mean_alpha(counts, documents)) if self.corrected else 0.0
 
 
 class FMeasure(_MultiLabelLoss):
