@@ -83,7 +83,7 @@ def test_a_model_that_breaks_inside(run, linear, marked, monkeypatch):
     def broken(self, texts):
         raise ValueError(f"could not take {texts[0]}")
 
-    monkeypatch.setattr("attending.models.linear.LinearModel._logits", broken)
+    monkeypatch.setattr("attending.models.linear.LinearModel.logits", broken)
     done = run("predict", linear, "in.csv", "--out", "p.jsonl")
     assert done.code == 1
     assert "ValueError" in done.error

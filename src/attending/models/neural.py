@@ -166,8 +166,15 @@ class NeuralModel:
         return out
 
     def save(self, folder: Path) -> None:
-        """Write weights (safetensors) and the encoder's configuration and tokenizer."""
+        """Write weights (safetensors) and the encoder's configuration and tokenizer.
+
+        What the encoder reads of the labels is among them, so that a loaded model need not.
+        """
         self.network.encoder.train_all()
+        self.network.eval()
+        if self.network.label_states is not None:
+            with torch.inference_mode():
+                self.network.label_states()
         state = {k: v.detach().contiguous().clone() for k, v in self.network.state_dict().items()}
         save_file(state, folder / WEIGHTS, metadata={"format": "pt"})
         self.network.encoder.save(folder / "encoder")
