@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from attending.errors import LabelError, nearest
+from attending.trees import require_trees
 
 Status = Literal["ok", "empty_text", "too_long", "failed"]
 """How a document was handled. Only ``ok`` carries labels and scores."""
@@ -45,11 +46,23 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a document's text, ``start`` inclusive, ``end`` exclusive, in code points."""
+    """A stretch of a document's text, ``start`` inclusive, ``end`` exclusive, in code points.
+
+    ``fragments`` are the pieces of a discontinuous span in text order, two or more; ``start`` and
+    ``end`` then reach from the first to the last. ``id`` is what its source calls it (``T3``).
+    """
 
     start: int
     end: int
     label: str | None = None
+    fragments: tuple[tuple[int, int], ...] = ()
+    id: str | None = None
+    score: float | None = None
+
+    @property
+    def pieces(self) -> tuple[tuple[int, int], ...]:
+        """The stretches that it covers, in text order: one, or its fragments."""
+        return self.fragments or ((self.start, self.end),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +172,7 @@ class LabelSet(Sequence[Label]):
                     where=where,
                     step=nearest(label.parent, seen).strip() or None,
                 )
-        _require_trees((*self.labels, *self.broader), where)
+        require_trees({x.id: x.parent for x in (*self.labels, *self.broader)}, where)
 
     @classmethod
     def from_ids(cls, ids: Sequence[str], name: str = "label") -> "LabelSet":
@@ -278,26 +291,6 @@ class LabelSet(Sequence[Label]):
         return hash(self.hash)
 
 
-def _require_trees(labels: Sequence[Label], where: str) -> None:
-    """Make sure that every chain of parents ends."""
-    parents = {label.id: label.parent for label in labels}
-    ends: set[str | None] = {None}
-    for start in parents:
-        chain: dict[str, None] = {}
-        at: str | None = start
-        while at is not None and at not in ends:
-            if at in chain:
-                raise LabelError(
-                    f'the parents of "{at}" lead back to it',
-                    where=where,
-                    found=" < ".join([*list(chain)[list(chain).index(at) :][:5], at]),
-                    step="Take one of these parents out.",
-                )
-            chain[at] = None
-            at = parents[at]
-        ends.update(chain)
-
-
 def _piece(label: Label, part: LabelPart, synonyms: int | None) -> str:
     if part == "name":
         return "" if label.name == label.id else _sentence(label.name)
@@ -349,7 +342,8 @@ class Prediction:
 
     ``scores`` maps every label id to its probability; empty unless ``status`` is ``ok``. A
     document that can't be read has no label, so it never gets the lowest urgency by accident.
-    ``reason`` says why where ``status`` is not ``ok``.
+    ``reason`` says why where ``status`` is not ``ok``. ``spans`` are the entities that a tagger
+    found, in text order; a classifier has none (``None``).
     """
 
     id: str
@@ -360,6 +354,7 @@ class Prediction:
     evidence: tuple[Evidence, ...] = ()
     read: Coverage = Coverage(0, 0, 0)
     reason: str | None = None
+    spans: tuple[Span, ...] | None = None
 
     def with_evidence(self, evidence: Sequence[Evidence]) -> "Prediction":
         """Return the same prediction with evidence attached, in text order."""
@@ -384,6 +379,17 @@ class Prediction:
                 "windows": self.read.windows,
             },
         }
+        if self.spans is not None:
+            row["spans"] = [_span_row(s) for s in self.spans]
         if self.reason:
             row["reason"] = self.reason
         return row
+
+
+def _span_row(span: Span) -> dict[str, Any]:
+    row: dict[str, Any] = {"label": span.label, "start": span.start, "end": span.end}
+    if span.fragments:
+        row["fragments"] = [list(f) for f in span.fragments]
+    if span.score is not None:
+        row["score"] = span.score
+    return row
