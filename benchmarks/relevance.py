@@ -72,7 +72,7 @@ def main() -> None:
     rows = []
     for size in SIZES:
         command = [sys.executable, __file__, "--threads", str(given.threads), "--one"]
-        ran = subprocess.run(  # noqa: S603
+        ran = subprocess.run(
             [*command, *map(str, size)], capture_output=True, text=True, check=True
         )
         found = json.loads(ran.stdout)

@@ -128,9 +128,7 @@ def relevance(
     return collected(found, words.shape[1])
 
 
-def collected(
-    found: list[tuple[NDArray[np.int32], NDArray[np.float32]]], words: int
-) -> Relevance:
+def collected(found: list[tuple[NDArray[np.int32], NDArray[np.float32]]], words: int) -> Relevance:
     """Put the ranked words of every label, in order, into one relevance."""
     return Relevance(
         words,
