@@ -1,6 +1,6 @@
 """Planting: how the relevance of words to labels is ranked and learned, before any attention."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -35,3 +35,26 @@ class Planting(Spec):
     held_out: Share = Field(
         0.1, description="share of a label's words kept out of the lists, to watch nDCG@15 on"
     )
+
+
+class PlantedScores(Planting):
+    """Scores of words for labels, ranked and learned first, then part of label attention."""
+
+    slot: ClassVar[str] = "planting"
+    kind: Literal["ranked"] = "ranked"
+    weight: float = Field(
+        1.0,
+        ge=0,
+        description="starting weight of the learned ranking; 0 with static_weight 0: "
+        "nothing is planted",
+    )
+    static_weight: float = Field(
+        1.0, ge=0, description="starting weight of the relevance itself, for a label's best words"
+    )
+    tokens: int = Field(
+        0, ge=0, description="tokens of a document that a label may attend to; 0: all"
+    )
+    min_count: int = Field(
+        2, ge=1, description="occurrences in the training texts that make a word known"
+    )
+    words: int = Field(100_000, ge=1, description="most words that are known")

@@ -42,12 +42,13 @@ def information(both: Any, words: Any, labels: Any, documents: int, normalised: 
     apart = sum(xlogy(x, x) for x in (words, n - words)) + sum(
         xlogy(x, x) for x in (labels, n - labels)
     )
-    found = np.maximum((together - apart) / n + np.log(n), 0.0)
+    found: Floats = np.maximum((together - apart) / n + np.log(n), 0.0)
     if not normalised:
-        return np.asarray(found)
+        return found
     entropy = np.log(n) - together / n
     # Rounding leaves about 1e-16 of a zero entropy.
-    return np.divide(found, entropy, out=np.zeros_like(found), where=entropy > 1e-12)
+    divided: Floats = np.divide(found, entropy, out=np.zeros_like(found), where=entropy > 1e-12)
+    return divided
 
 
 def mutual_information(

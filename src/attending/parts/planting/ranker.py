@@ -47,7 +47,8 @@ class Ranker(nn.Module):
         """Return scores (B, n) of words (B, n) for labels (B,)."""
         found = self.words(words)
         factors = found[..., :-1] @ self.labels(labels)[:, :, None]
-        return factors.squeeze(-1) + found[..., -1]
+        scores: Tensor = factors.squeeze(-1) + found[..., -1]
+        return scores
 
     @torch.no_grad()
     def factors(self, chunk: int = 512) -> tuple[Tensor, Tensor]:
@@ -187,8 +188,8 @@ def _learn(
         labels, order = order[:_LABELS], order[_LABELS:]
         loss = _loss(ranker, lists, labels, spec, rng)
         optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()  # type: ignore[no-untyped-call]
         schedule.step()
         if listener is not None and (step + 1) % max(1, steps // 10) == 0:
             at = {"step": step + 1, "steps": steps, "loss": loss.item()}
