@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from attending.errors import EncoderError
 from attending.parts.attention import AttentionCall
+from attending.parts.awd_lstm import AwdLstm
 from attending.parts.convolutions import ParallelConvolutions, ResidualConvolutions
 from attending.parts.embeddings import UsedRowsEmbedding
 from attending.parts.encoders import Limits
@@ -27,6 +28,7 @@ from attending.parts.word_vectors import (
 )
 from attending.parts.words import PAD_ID, SPECIAL, learn_tokenizer, read_tokenizer, vocabulary_of
 from attending.specs import (
+    AwdLstmEncoder,
     BiGruEncoder,
     BiLstmEncoder,
     CnnEncoder,
@@ -197,6 +199,28 @@ def build_bigru(
     """Build a bidirectional GRU; arguments and errors as ``words_and_vectors``."""
     words = words_and_vectors(spec, folder=folder, texts=texts, seed=seed)
     return _encoder(spec, _recurrent("gru", spec), words, bidirectional=True)
+
+
+def build_awd_lstm(
+    spec: AwdLstmEncoder,
+    *,
+    folder: Path | None = None,
+    texts: Sequence[str] | None = None,
+    seed: int = 0,
+    **_: Any,
+) -> LightEncoder:
+    """Build an AWD-LSTM; arguments and errors as ``words_and_vectors``."""
+    words = words_and_vectors(spec, folder=folder, texts=texts, seed=seed)
+    body = AwdLstm(
+        spec.dimension,
+        spec.hidden,
+        spec.width,
+        spec.layers,
+        hidden_dropout=spec.hidden_dropout,
+        input_dropout=spec.input_dropout,
+        weight_dropout=spec.weight_dropout,
+    )
+    return _encoder(spec, body, words)
 
 
 def _recurrent(cell: Any, spec: RecurrentEncoder) -> Recurrent:

@@ -131,6 +131,22 @@ class BiLstmEncoder(RecurrentEncoder):
     kind: Literal["bilstm"] = "bilstm"
 
 
+class AwdLstmEncoder(WordEncoder):
+    """A left-to-right LSTM with dropped weights over word vectors, as in PLANT."""
+
+    kind: Literal["awd-lstm"] = "awd-lstm"
+    dimension: int = Field(400, ge=1, description="width of a word vector")
+    hidden: int = Field(1152, ge=1, description="width of all layers but the last")
+    width: int = Field(400, ge=1, description="width of the last layer, of a token state")
+    layers: int = Field(3, ge=1, description="layers")
+    dropout: float = Field(0.005, ge=0, lt=1, description="dropout on word vectors")
+    input_dropout: float = Field(0.04, ge=0, lt=1, description="on columns of what comes in")
+    hidden_dropout: float = Field(0.03, ge=0, lt=1, description="on columns between layers")
+    weight_dropout: float = Field(
+        0.05, ge=0, lt=1, description="on the weights between hidden states"
+    )
+
+
 class BiGruEncoder(RecurrentEncoder):
     """A bidirectional GRU over word vectors; with last pooling it is the Bi-GRU of CAML."""
 
