@@ -13,6 +13,7 @@ from attending.parts.convolutions import RealBatchNorm
 from attending.parts.lesa import build_lesa
 from attending.recipe import Recipe
 from attending.specs import (
+    AwdLstmEncoder,
     BiGruEncoder,
     BiLstmEncoder,
     CnnEncoder,
@@ -36,6 +37,7 @@ SPECS = {
     "multi-res-cnn": MultiResCnnEncoder(dimension=6, kernels=(3, 4), filters=5, min_count=1),
     "bilstm": BiLstmEncoder(dimension=6, hidden=4, layers=2, min_count=1),
     "bigru": BiGruEncoder(dimension=6, hidden=4, min_count=1),
+    "awd-lstm": AwdLstmEncoder(dimension=6, hidden=5, width=4, layers=2, min_count=1),
 }
 KINDS = tuple(SPECS)
 
@@ -138,6 +140,10 @@ def reference(kind, encoder, ids):
     x = encoder.embeddings.weight.detach().double().numpy()[ids]
     if kind == "multi-res-cnn":
         return residual_reference(encoder, x)
+    if kind == "awd-lstm":
+        for layer in encoder.body.layers:
+            x = recurrent(x, arrays(layer), "lstm")
+        return x
     if kind in ("bilstm", "bigru"):
         return recurrent_reference(encoder, x, kind[2:])
     return parallel_reference(encoder, x, SPECS[kind].activation)

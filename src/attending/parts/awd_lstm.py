@@ -1,5 +1,7 @@
 """AWD-LSTM: layers of an LSTM, left to right, with weights and whole columns dropped."""
 
+from itertools import pairwise
+
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -37,9 +39,7 @@ class AwdLstm(nn.Module):
         super().__init__()
         widths = [channels, *[hidden] * (layers - 1), width]
         self.width = width
-        self.layers = nn.ModuleList(
-            nn.LSTM(a, b, batch_first=True) for a, b in pairwise(widths)
-        )
+        self.layers = nn.ModuleList(nn.LSTM(a, b, batch_first=True) for a, b in pairwise(widths))
         self.hidden_dropout = hidden_dropout
         self.input_dropout = input_dropout
         self.weight_dropout = weight_dropout
