@@ -37,7 +37,16 @@ SPECS = {
     "multi-res-cnn": MultiResCnnEncoder(dimension=6, kernels=(3, 4), filters=5, min_count=1),
     "bilstm": BiLstmEncoder(dimension=6, hidden=4, layers=2, min_count=1),
     "bigru": BiGruEncoder(dimension=6, hidden=4, min_count=1),
-    "awd-lstm": AwdLstmEncoder(dimension=6, hidden=5, width=4, layers=2, min_count=1),
+    "awd-lstm": AwdLstmEncoder(
+        dimension=6,
+        hidden=5,
+        width=4,
+        layers=2,
+        min_count=1,
+        input_dropout=0.0,
+        hidden_dropout=0.0,
+        weight_dropout=0.0,
+    ),
 }
 KINDS = tuple(SPECS)
 
