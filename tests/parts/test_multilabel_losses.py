@@ -357,7 +357,7 @@ def test_the_pull_refuses_what_does_not_fit():
 def test_settings_reach_the_losses():
     for kind in (type(s) for s in SPECS):
         assert build(kind(description_pull=0.5)).description_pull == 0.5
-        assert kind(description_pull=0.5).needs() == ("label_states",) and not kind().needs()
+        assert kind(description_pull=0.5).needs() == ("descriptions",) and not kind().needs()
         assert kind.task == "multi"
     made = build(BalancedBinaryCrossEntropy(alpha="corpus", clamp=14))
     assert made.alpha == pytest.approx((4 * 8 - 10) / 10) and made.clamp == 14

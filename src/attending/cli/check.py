@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attending.cli import options
+from attending.cli import options, spans
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.faults import FAILED
@@ -19,7 +19,8 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="Files to look at. Several are the parts of a split, named after their files: the "
+        help="Files to look at: tables of documents, or annotated spans (BRAT folders, CoNLL, "
+        "JSON). Several are the parts of a split, named after their files: the "
         "first one, or the one called train, is what a model would learn from.",
         show_default=False,
     ),
@@ -37,7 +38,7 @@ def check(
     encoding: options.Encoding = "utf-8",
     label_separator: options.LabelSeparator = None,
     empty_labels: options.EmptyLabels = "unlabelled",
-    spans: options.Spans = None,
+    span_column: options.Spans = None,
     input_format: options.InputFormat = None,
     parts: Annotated[
         str | None,
@@ -50,6 +51,10 @@ def check(
             show_default=False,
         ),
     ] = None,
+    source_format: spans.From = None,
+    offsets: spans.Offsets = "auto",
+    tag_column: spans.TagColumn = -1,
+    documents: spans.Documents = "auto",
     labels: options.Labels = None,
     encoder: Annotated[
         str | None,
@@ -78,10 +83,11 @@ def check(
 
     screen = Screen(json)
     columns = Columns(
-        text, label, id, group, date, where, encoding, spans, label_separator, empty_labels,
+        text, label, id, group, date, where, encoding, span_column, label_separator, empty_labels,
         input_format,
     )  # fmt: skip
-    corpora = load_parts(files, columns)
+    span_file = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
+    corpora = load_parts(files, columns, span_file)
     if parts is not None:
         corpora = in_parts(corpora, parts)
     counter = token_counter(encoder, max_tokens)
@@ -103,12 +109,16 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def load_parts(files: Sequence[str], columns: Columns) -> dict[str, "Corpus"]:
+def load_parts(
+    files: Sequence[str], columns: Columns, span_file: spans.SpanFile
+) -> dict[str, "Corpus"]:
     """Load files as the parts of a split, by stem; by path where two stems are the same."""
     stems = [Path(file.removesuffix(".gz")).stem for file in files]
     distinct = len(set(stems)) == len(stems)
     return {
-        stem if distinct else file: columns.load(file)
+        stem if distinct else file: span_file.load(file, strict=False)
+        if span_file.holds_spans(file)
+        else columns.load(file)
         for stem, file in zip(stems, files, strict=True)
     }
 

@@ -1,21 +1,18 @@
 """``attending data``: get the bundled corpus, convert files, split them."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
+from attending.cli.convert import convert, tell_remarks, write_corpus
 from attending.cli.origin import By
-from attending.cli.rows import counts_in_words, unreadable_lines
+from attending.cli.rows import counts_in_words
 from attending.cli.tables import facts
 from attending.errors import OutputError
-
-if TYPE_CHECKING:
-    from attending.data.corpora import Corpus
 
 BUNDLED = "portal"
 verbs = typer.Typer(
@@ -43,74 +40,12 @@ def portal(out: Out = Path("portal.jsonl"), force: options.Force = False) -> Non
     if labels.exists() and not force:
         raise OutputError("the file exists already", where=str(labels), step="Pass --force.")
     corpus = Columns().load(BUNDLED)
-    _write(corpus, out, force)
+    write_corpus(corpus, out, force)
     write_labels(load_labels(BUNDLED), labels, force=force)
     screen.show(facts([("documents", f"{out}: {len(corpus):,}"), ("labels", str(labels))]))
 
 
-@verbs.command("convert")
-def convert(
-    source: options.File,
-    out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT",
-            help="File to write; its name says the kind.",
-            show_default=False,
-        ),
-    ],
-    text: options.Text = None,
-    label: options.Label = None,
-    id: options.Id = None,
-    group: options.Group = None,
-    date: options.Date = None,
-    where: options.Where = None,
-    encoding: options.Encoding = "utf-8",
-    label_separator: options.LabelSeparator = None,
-    empty_labels: options.EmptyLabels = "unlabelled",
-    spans: options.Spans = None,
-    input_format: options.InputFormat = None,
-    write_separator: Annotated[
-        str | None,
-        typer.Option(
-            "--write-separator",
-            metavar="S",
-            help="What to write between labels in CSV and TSV, instead of a JSON list.",
-            rich_help_panel=options.OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
-    output_format: Annotated[
-        Literal["libmultilabel"] | None,
-        typer.Option(
-            "--output-format",
-            metavar="libmultilabel",
-            help="Write LibMultiLabel's form: id, labels and text, with line breaks as blanks.",
-            rich_help_panel=options.OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
-    force: options.Force = False,
-) -> None:
-    """Write a file of documents as another kind of file, in UTF-8, columns kept.
-
-    Rows that can't be read are left out and named.
-    """
-    from attending.data.wording import plural
-
-    screen = Screen()
-    corpus = Columns(
-        text, label, id, group, date, where, encoding, spans, label_separator, empty_labels,
-        input_format,
-    ).load(source)  # fmt: skip
-    _write(corpus, out, force, label_separator=write_separator, format=output_format)
-    _remarks(screen, corpus)
-    if output_format is not None:
-        broken = sum("\n" in d.text or "\r" in d.text for d in corpus)
-        if broken:
-            note = f"{plural(broken, 'text')} had line breaks, which became blanks; offsets stay"
-            screen.tell("note", note)
-    screen.show(facts([("documents", f"{out}: {len(corpus):,}")]))
+verbs.command("convert")(convert)
 
 
 @verbs.command("split")
@@ -195,12 +130,12 @@ def split(
     pairs = []
     for name, positions in (("train", made.train), ("test", made.test)):
         part = corpus.subset(sorted(positions), name)
-        _write(part, paths[name], force, label_separator=label_separator, format=input_format)
+        write_corpus(part, paths[name], force, label_separator=label_separator, format=input_format)
         counts = counts_in_words(part.label_counts)
         pairs.append(
             (name, f"{paths[name]}: {len(part):,} documents" + (f" ({counts})" if counts else ""))
         )
-    _remarks(screen, corpus)
+    tell_remarks(screen, corpus)
     screen.tell_all(
         "note", (n.replace('keep_together="text"', "--keep-together text") for n in made.notes)
     )
@@ -210,41 +145,3 @@ def split(
 def _ending(file: str) -> str:
     path = Path(file)
     return "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-
-
-def _write(
-    corpus: "Corpus",
-    path: Path,
-    force: bool,
-    *,
-    label_separator: str | None = None,
-    format: Literal["libmultilabel"] | None = None,
-) -> None:
-    """Write the documents under the names that their columns had.
-
-    The bundled corpus keeps the writer as the group and among the attributes; it is written once.
-    """
-    from attending.data.writers import write_documents
-
-    names = frozenset(corpus.columns.values())
-    rows = [
-        replace(d, attributes={k: v for k, v in d.attributes.items() if k not in names})
-        for d in corpus
-    ]
-    write_documents(
-        rows,
-        path,
-        columns=corpus.columns,
-        label_separator=label_separator,
-        format=format,
-        force=force,
-    )
-
-
-def _remarks(screen: Screen, corpus: "Corpus") -> None:
-    from attending.data.wording import plural
-
-    screen.tell_all("note", corpus.notes)
-    if corpus.problems:
-        screen.say(*unreadable_lines(corpus.problems))
-        screen.tell("warning", f"{plural(len(corpus.problems), 'unreadable row')} left out")

@@ -40,7 +40,9 @@ class Annotations:
 
 
 @dataclass(frozen=True, slots=True)
-class _Annotation:
+class RawAnnotation:
+    """One annotation as it is written: offsets, label and words, none of them looked at."""
+
     pairs: Pairs
     label: str | None
     surface: str | None
@@ -57,7 +59,7 @@ def read_annotations(items: Sequence[Any], text: str, only: str | None) -> Annot
     spans: dict[Span, None] = {}
     outside = differing = odd = 0
     for item in items:
-        read = _annotation(item)
+        read = annotation_of(item)
         if read is None:
             odd += 1
         elif not all(0 <= start < end <= len(text) for start, end in read.pairs):
@@ -75,14 +77,15 @@ def is_plain(item: Any) -> bool:
     return isinstance(item, dict) and type(item.get("start")) is type(item.get("end")) is int
 
 
-def _says_so(read: _Annotation, text: str) -> bool:
+def _says_so(read: RawAnnotation, text: str) -> bool:
     if read.surface is None:
         return True
     there = " ".join(text[start:end] for start, end in read.pairs)
     return there.split() == read.surface.split()
 
 
-def _annotation(item: Any) -> _Annotation | None:
+def annotation_of(item: Any) -> RawAnnotation | None:
+    """Return an annotation in any of the shapes above; ``None`` if it has none of them."""
     if isinstance(item, dict):
         return _from_object(item)
     if isinstance(item, list | tuple) and 2 <= len(item) <= 4:
@@ -90,7 +93,7 @@ def _annotation(item: Any) -> _Annotation | None:
     return None
 
 
-def _from_object(item: Mapping[str, Any]) -> _Annotation | None:
+def _from_object(item: Mapping[str, Any]) -> RawAnnotation | None:
     offsets = _first(item, OFFSETS)
     if offsets is None:
         offsets = [_first(item, START), _first(item, END)]
@@ -98,10 +101,10 @@ def _from_object(item: Mapping[str, Any]) -> _Annotation | None:
     label, surface = _first(item, LABEL), _first(item, SURFACE)
     if pairs is None or not isinstance(surface, str | None):
         return None
-    return _Annotation(pairs, _name(label), surface)
+    return RawAnnotation(pairs, _name(label), surface)
 
 
-def _from_list(item: Sequence[Any]) -> _Annotation | None:
+def _from_list(item: Sequence[Any]) -> RawAnnotation | None:
     label: Any = item[-1] if len(item) > 2 else None
     surface: Any = item[2] if len(item) == 4 else None
     pairs = _pairs(item[:2])
@@ -109,7 +112,7 @@ def _from_list(item: Sequence[Any]) -> _Annotation | None:
         pairs, label = _pairs(item[3]), item[1]
     if pairs is None or not isinstance(surface, str | None):
         return None
-    return _Annotation(pairs, _name(label), surface)
+    return RawAnnotation(pairs, _name(label), surface)
 
 
 def _first(item: Mapping[str, Any], keys: Sequence[str]) -> Any:

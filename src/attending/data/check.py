@@ -6,7 +6,7 @@ It reports ids, lines and counts, never a text.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attending.data.checks.duplicates import (
@@ -22,8 +22,10 @@ from attending.data.checks.lengths import CountTokens, measure
 from attending.data.checks.near import THRESHOLD
 from attending.data.checks.page import report_lines
 from attending.data.checks.several import LabelsPerDocument, frequencies
+from attending.data.checks.spans import check_spans
 from attending.data.checks.texts import check_texts
 from attending.data.corpora import Corpus
+from attending.data.spans.corpus import SpanCorpus
 from attending.errors import DataError
 from attending.records import LabelSet
 
@@ -85,7 +87,7 @@ def check(
     Args:
         corpora: Name -> corpus, such as ``{"train": ..., "test": ...}``; what is called ``train``,
             or else the first one, is what a model would learn from. One corpus may stand alone.
-        labels: The label set that the labels must be in.
+        labels: The label set that the labels, or the types of spans, must be in.
         count_tokens: Counts the tokens of texts as the encoder would.
         max_tokens: How many tokens the encoder reads.
         folds: A label with fewer examples is reported.
@@ -101,12 +103,16 @@ def check(
     summaries: list[Summary] = []
     findings: list[Finding] = []
     for name, corpus in parts:
-        corpus = Corpus(corpus.rows, name, corpus.notes, corpus.columns)
+        corpus = replace(corpus, name=name)
         lengths, cut = measure(corpus, count_tokens, max_tokens)
         summaries.append(_summary(corpus, labels, lengths))
         findings += [*check_texts(corpus), *cut]
     findings = _once(findings)
-    findings += check_labels(parts, labels, folds)
+    tagged = [(name, corpus) for name, corpus in parts if isinstance(corpus, SpanCorpus)]
+    findings += check_spans(tagged, labels)
+    findings += check_labels(
+        [part for part in parts if not isinstance(part[1], SpanCorpus)], labels, folds
+    )
     if labels is not None:
         findings += check_label_set(labels)
     findings += _across(parts, near)
@@ -146,4 +152,5 @@ def _summary(corpus: Corpus, labels: LabelSet | None, lengths: tuple[Lengths, ..
         lengths=lengths,
         labels_per_document=LabelsPerDocument.of(corpus),
         frequencies=frequencies(counts),
+        types=corpus.type_counts if isinstance(corpus, SpanCorpus) else {},
     )

@@ -80,7 +80,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What one corpus is like."""
+    """What one corpus is like; ``types`` counts the spans of each entity type."""
 
     name: str
     documents: int
@@ -91,11 +91,13 @@ class Summary:
     lengths: tuple[Lengths, ...]
     labels_per_document: LabelsPerDocument | None = None
     frequencies: tuple[Frequency, ...] = ()
+    types: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary for JSON."""
         row = {key: getattr(self, key) for key in ("name", "documents", "unreadable", "unlabelled")}
         row["labels"] = dict(self.labels)
+        row["types"] = dict(self.types)
         row["columns"] = dict(self.columns)
         row["lengths"] = [asdict(x) for x in self.lengths]
         each = self.labels_per_document

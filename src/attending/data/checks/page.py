@@ -1,6 +1,6 @@
 """A check's report as lines for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attending.data.checks.findings import Finding, Lengths, Place, Summary
 from attending.data.wording import plural, shown_label
@@ -32,32 +32,38 @@ def _summary(summary: Summary) -> Iterator[str]:
     facts = [plural(summary.documents, "document")]
     if summary.labels:
         facts.append(plural(len(summary.labels), "label"))
+    if summary.types:
+        facts.append(
+            f"{plural(sum(summary.types.values()), 'span')} of "
+            f"{plural(len(summary.types), 'entity type')}"
+        )
     if summary.unreadable:
         facts.append(f"{plural(summary.unreadable, 'row')} unreadable")
     yield f"{summary.name}: {', '.join(facts)}"
     if summary.columns:
         yield "  read from " + ", ".join(f'{r} "{c}"' for r, c in summary.columns.items())
-    yield from _balance(summary)
+    yield from _balance(summary.labels, summary.documents, "label", "example")
+    yield from _balance(summary.types, sum(summary.types.values()), "type", "span")
     yield from _several(summary)
     for lengths in summary.lengths:
         yield from _lengths(lengths)
 
 
-def _balance(summary: Summary) -> Iterator[str]:
-    if not summary.labels:
+def _balance(counts: Mapping[str, int], of: int, noun: str, each: str) -> Iterator[str]:
+    if not counts:
         return
-    ranked = list(summary.labels.items())
+    ranked = list(counts.items())
     if len(ranked) > _LABELS:
         ranked.sort(key=lambda item: (-item[1], item[0]))
-    highest = max(summary.labels.values())
+    highest = max(counts.values())
     shown = [(shown_label(label).strip('"'), n) for label, n in ranked[:_LABELS]]
     width = max(len(label) for label, _ in shown)
     for label, n in shown:
-        share = f"{n / max(summary.documents, 1):.1%}"
+        share = f"{n / max(of, 1):.1%}"
         yield f"  {label:<{width}}  {n:>7,} {share:>6}  {bar(n, highest)}".rstrip()
     if len(ranked) > _LABELS:
         rest = sum(n for _, n in ranked[_LABELS:])
-        yield f"  and {plural(len(ranked) - _LABELS, 'more label')} with {plural(rest, 'example')}"
+        yield f"  and {plural(len(ranked) - _LABELS, f'more {noun}')} with {plural(rest, each)}"
 
 
 def _several(summary: Summary) -> Iterator[str]:
@@ -116,6 +122,9 @@ def places(groups: Sequence[Sequence[Place]], most: int) -> str:
         extra = [f"{len(group) - _GROUP} more"] if len(group) > _GROUP else []
         shown.append(" = ".join(names + extra))
     more = f" and {len(groups) - most:,} more" if len(groups) > most else ""
+    if len(files) == len(every) > 1 and {place.line for place in every} == {1}:
+        # Documents of a file each: the line says nothing.
+        return "files " + ", ".join(str(group[0].file) for group in groups[:most]) + more
     head = f"{every[0].file} " if len(files) == 1 and None not in files and not several else ""
     if None not in files:
         head += "lines " if len(every) > 1 else "line "
