@@ -9,6 +9,7 @@ from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.convert import convert, tell_remarks, write_corpus
+from attending.cli.mimic import mimic3, mimic4
 from attending.cli.origin import By
 from attending.cli.rows import counts_in_words
 from attending.cli.tables import facts
@@ -16,7 +17,7 @@ from attending.errors import OutputError
 
 BUNDLED = "portal"
 verbs = typer.Typer(
-    help="Get the bundled corpus, convert a file, split a file.", no_args_is_help=True
+    help="Get the bundled corpus or MIMIC, convert a file, split a file.", no_args_is_help=True
 )
 
 Out = Annotated[
@@ -46,6 +47,8 @@ def portal(out: Out = Path("portal.jsonl"), force: options.Force = False) -> Non
 
 
 verbs.command("convert")(convert)
+verbs.command("mimic3")(mimic3)
+verbs.command("mimic4")(mimic4)
 
 
 @verbs.command("split")
