@@ -19,6 +19,7 @@ import tomli_w
 from attending import registry
 from attending.data.columns import USUAL
 from attending.evaluation.definitions import DEFINITIONS
+from attending.evaluation.multilabel.definitions import MULTILABEL_DEFINITIONS
 from attending.recipe import Recipe, shipped
 from attending.specs import Spec
 
@@ -32,7 +33,13 @@ SLOTS = {
     "head": "Makes one score per label of that vector.",
     "features": "Counts words. Only in recipes without an encoder.",
     "estimator": "What scikit-learn fits. Takes the place of encoder, head and loss.",
+    "descriptions": "What `loss.description_pull` draws the labels' classifiers to.",
+    "lexical": "What the labels' words say beside the network, learned as a mixture. Optional.",
+    "planting": "What label attention starts from: words ranked for every label. Optional.",
+    "scheme": "How spans become tags of words. Only in recipes that tag spans; `flat` if left out.",
+    "neighbours": "Asks the nearest training words about each word. Only where spans are tagged.",
     "loss": "What training makes small.",
+    "distillation": "What a student learns from its teacher. Only with `attending distil`.",
     "sampler": "Which rows make a batch, and in which order. `bucketed` if left out.",
     "decoder": "Turns scores into probabilities and a label. Saved with the model.",
     "windows": "How a text becomes pieces that the encoder can take. `tokens` if left out.",
@@ -63,6 +70,30 @@ FIGURES = {
     ),
     "Probabilities": (
         "ece", "ece_equal_mass", "ece_classwise", "brier", "log_loss", "mean_confidence",
+    ),
+}  # fmt: skip
+
+
+MULTILABEL_FIGURES = {
+    "Labels given": (
+        "micro_precision", "micro_recall", "micro_f1", "micro_f1_answered", "macro_precision",
+        "macro_recall", "macro_f1", "weighted_precision", "weighted_recall", "weighted_f1",
+        "example_f1", "subset_accuracy", "hamming_loss",
+    ),
+    "Other forms of macro-F1": (
+        "macro_f1_declared_zero", "macro_f1_support_only", "macro_f1_of_averages",
+    ),
+    "Labels ranked by score": (
+        "p_at_k", "r_at_k", "ndcg_at_k", "r_precision", "map", "map_assigned", "map_cantemist",
+        "map_cantemist_ranked",
+    ),
+    "Areas under curves": (
+        "roc_auc_macro", "roc_auc_micro", "average_precision_macro", "average_precision_micro",
+    ),
+    "Probabilities": ("brier", "ece", "mean_confidence"),
+    "Of each label": (
+        "precision", "recall", "f1", "support", "predicted", "right", "training", "roc_auc",
+        "average_precision",
     ),
 }  # fmt: skip
 
@@ -179,6 +210,16 @@ def figures() -> Iterator[str]:
         yield ""
 
 
+def multilabel_figures() -> Iterator[str]:
+    """Yield the definition of every figure for documents with any number of labels, by group."""
+    for title, keys in MULTILABEL_FIGURES.items():
+        yield f"### {title}: several labels"
+        yield ""
+        rows = ((f"`{k}`", MULTILABEL_DEFINITIONS[k].replace("{k}", "k")) for k in keys)
+        yield from table(("Figure", "Definition"), rows)
+        yield ""
+
+
 def columns() -> Iterator[str]:
     """Yield the usual names of the columns."""
     meaning = {
@@ -209,6 +250,7 @@ def own_part() -> Iterator[str]:
 BLOCKS: Mapping[str, Callable[[], Iterator[str]]] = {
     "columns": columns,
     "figures": figures,
+    "multilabel-figures": multilabel_figures,
     "own-part": own_part,
     "parts": parts,
     "recipes": recipes,

@@ -252,10 +252,60 @@ def tiny_recipe(tiny_encoder: Path) -> Callable[..., Any]:
         if recipe.family == "neural":
             quick = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "precision": "float32"}
             changes = {f"training.{k}": v for k, v in quick.items()} | changes
+            if getattr(recipe["encoder"], "layers", None) and not light:
+                changes = {"encoder.layers": 1} | changes
             if light:
                 changes = {"encoder.dimension": 12, "encoder.min_count": 1} | changes
             if recipe["label_attention"].kind == "cross":
                 changes = {"label_attention.heads": 4, "label_attention.ffn": 64} | changes
+        return recipe.override(changes)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def annotated() -> Any:
+    """Return ten short documents with spans of two types; two documents hold none."""
+    from attending.records import Document, Span
+
+    texts = [
+        ("severe chest pain since morning", [("severe chest pain", "Finding")]),
+        ("left leg is swollen", [("swollen", "Finding")]),
+        ("took lisinopril, the rash is better", [("lisinopril", "Drug"), ("rash", "Finding")]),
+        ("please send the form to my doctor", []),
+        ("insulin and an antibiotic for weeks", [("insulin", "Drug"), ("antibiotic", "Drug")]),
+        ("no fever but right arm is numb!", [("fever", "Finding"), ("numb", "Finding")]),
+        ("when can i get my test results?", []),
+        ("stomach is tight, took insulin", [("tight", "Finding"), ("insulin", "Drug")]),
+        ("dizzy after lisinopril", [("dizzy", "Finding"), ("lisinopril", "Drug")]),
+        ("cough and fever at night", [("cough", "Finding"), ("fever", "Finding")]),
+    ]
+    return tuple(
+        Document(
+            f"d{i}",
+            text,
+            spans=tuple(Span(text.index(s), text.index(s) + len(s), label) for s, label in found),
+        )
+        for i, (text, found) in enumerate(texts)
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_tagger(tiny_encoder: Path) -> Callable[..., Any]:
+    """Return a function that loads a shipped recipe that tags for the tiny encoder, as above."""
+    from attending.recipe import Recipe
+
+    def load(name: str, **settings: Any) -> Any:
+        recipe = Recipe.load(name)
+        changes = {key.replace("__", "."): value for key, value in settings.items()}
+        if recipe.family == "neural":
+            quick = {"epochs": 10, "batch_size": 4, "learning_rate": 5e-3, "precision": "float32"}
+            changes = {f"training.{k}": v for k, v in quick.items()} | changes
+            changes = {"windows.overlap": 16} | changes
+            if recipe["encoder"].kind == "pretrained":
+                recipe = recipe.with_encoder(str(tiny_encoder))
+            else:
+                changes = {"encoder.dimension": 12, "encoder.min_count": 1} | changes
         return recipe.override(changes)
 
     return load

@@ -62,7 +62,7 @@ def test_all_are_of_one_family_and_cross_process_borders(kind):
 
 
 def test_the_family_is_complete():
-    assert len(KINDS) == 10
+    assert len(KINDS) == 13
 
 
 def test_a_missing_extra_says_what_to_type():

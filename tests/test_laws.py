@@ -18,16 +18,24 @@ from attending.models.linear import LinearModel, Weights
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.models.store import load_model, save_model
+from attending.parts.lexical import LexicalScorer
 from attending.recipe import Recipe, shipped
 from attending.records import Document, Label, LabelSet
 from attending.tensors import AttentionTrace, Batch, LabelStates, LabelTrace
+from attending.training.distil import distil
 from attending.training.fit import fit
 
-RECIPES = shipped()
+TAGS = tuple(name for name in shipped() if Recipe.load(name).task == "spans")
+RECIPES = tuple(name for name in shipped() if name not in TAGS)  # the others: tagging laws
 NEURAL = tuple(name for name in RECIPES if Recipe.load(name).family == "neural")
 DATED = ("attending.json", "metrics.json", "README.md")
 NOTHING_TO_TRAIN = ("frequency",)
-MORE_EPOCHS = {"lame-frozen": 60, "label-description": 60, "textcnn": 60}
+TAUGHT_BY = {
+    "distil-bert-6": "bert",
+    "distil-lesa-bert-3": "lesa-bert",
+    "distil-lesa-bert-6": "lesa-bert",
+}
+MORE_EPOCHS = {"bilstm-attention": 60, "lame-frozen": 60, "label-description": 60, "textcnn": 60}
 LIGHT = tuple(n for n in NEURAL if Recipe.load(n)["encoder"].kind != "pretrained")
 LABELS = LabelSet(
     (
@@ -58,15 +66,17 @@ MIXED = (*EIGHT, LONG, Document("short", "pain"), Document("blank", " "))
 
 
 def test_the_sweep_sees_every_recipe():
-    assert len(RECIPES) == len(set(RECIPES)) == len(shipped()) >= 22
+    assert len(RECIPES) == len(set(RECIPES)) == len(shipped()) - len(TAGS) >= 29
     assert {"bert", "lesa-bert", "lesa-bert-as-coded", "frequency"} <= set(RECIPES)
     assert {"tfidf-svm", "tfidf-logistic", "dictionary", "dictionary-tfidf"} <= set(RECIPES)
     assert {"lame", "lame-frozen", "label-description", "label-description-as-published"} < set(
         NEURAL
     )
-    assert {"plm-icd", "encoder-baseline"} < set(NEURAL)
+    assert {"plm-icd", "encoder-baseline", "lame-evidence"} < set(NEURAL)
     assert {"caml", "laat", "joint-laat", "multirescnn", "lsan", "textcnn", "bigru"} < set(NEURAL)
-    assert len(NEURAL) >= 17
+    assert {"bilstm-attention", "textcnn-triage", *TAUGHT_BY} < set(NEURAL)
+    assert set(TAUGHT_BY) == {n for n in RECIPES if Recipe.load(n).get("distillation")}
+    assert len(NEURAL) >= 23
     assert set(NOTHING_TO_TRAIN) < set(RECIPES)
 
 
@@ -86,7 +96,12 @@ def fitted(tiny_recipe):
                     "windows.max_tokens": 64,
                 }
             recipe = tiny_recipe(name).override(settings)
-            made[name] = fit(recipe, EIGHT, LABELS, development=(), seed=1).model
+            teacher = TAUGHT_BY.get(name)
+            made[name] = (
+                fit(recipe, EIGHT, LABELS, development=(), seed=1).model
+                if teacher is None
+                else distil(get(teacher), recipe, EIGHT, LABELS, development=(), seed=1).model
+            )
         return made[name]
 
     return get
@@ -137,7 +152,8 @@ def test_pad_columns_move_no_score(name, columns, fitted):
         keep = torch.tensor([i for i in short if batch.document[i] < 8])
         ids, mask = wider.ids[keep, :64], wider.mask[keep, :64]
         layout, positions = whole_documents(windowed[:8], ids.shape[1]) if joins else (None, None)
-        cut = Batch(ids, mask, keep, 8, layout=layout, positions=positions)
+        under = None if batch.words is None else pad(batch.words, (0, columns))[keep, :64]
+        cut = Batch(ids, mask, keep, 8, layout=layout, positions=positions, words=under)
         with torch.no_grad():
             assert (model.network(cut).logits - plain[:8]).abs().max() <= 1e-5
 
@@ -156,6 +172,25 @@ def test_no_labels_equal_the_plain_encoder_bit_for_bit(name, fitted):
         on = network(batch).pooled
     assert torch.equal(off, plain)
     assert (on - plain).abs().max() > 1e-3
+
+
+def test_no_pull_equals_caml_bit_for_bit(fitted, tiny_recipe):
+    pulled = fitted("dr-caml")
+    off = pulled.recipe.override({"loss.description_pull": 0})
+    again = fit(off, EIGHT, LABELS, development=(), seed=1).model
+    plain = logits_of(fitted("caml"), MIXED)
+    assert gap(logits_of(again, MIXED), plain) == 0
+    assert gap(logits_of(pulled, MIXED), plain) > 1e-3
+
+
+def test_nothing_planted_equals_learned_attention_bit_for_bit(fitted):
+    planted = fitted("plant")
+    off = planted.recipe.override({"planting.weight": 0, "planting.static_weight": 0})
+    again = fit(off, EIGHT, LABELS, development=(), seed=1).model
+    learned = logits_of(fitted("lant"), MIXED)
+    assert again.network.planting is None
+    assert gap(logits_of(again, MIXED), learned) == 0
+    assert gap(logits_of(planted, MIXED), learned) > 1e-3
 
 
 @pytest.mark.parametrize("name", NEURAL)
@@ -177,7 +212,8 @@ def test_recording_changes_nothing(name, fitted):
         assert (
             model.network(batch, trace).logits - model.network(batch).logits
         ).abs().max() <= 1e-6
-    assert len(trace.cls) == (0 if name in LIGHT else model.network.encoder.layers)
+    expected = 0 if name in LIGHT else model.network.encoder.layers
+    assert len(trace.cls) == (1 if name == "bilstm-attention" else expected)
 
 
 # 3. Permuting labels permutes scores.
@@ -189,14 +225,20 @@ def test_permuting_labels_permutes_scores(name, order, fitted):
     model = fitted(name)
     labels = LabelSet(tuple(LABELS[i] for i in order), LABELS.name, LABELS.ordered)
     if name in NEURAL:
-        network = Network(model.recipe, labels, texts=[d.text for d in EIGHT])
+        known = None if model.index is None else len(model.index)
+        network = Network(model.recipe, labels, texts=[d.text for d in EIGHT], words=known)
         state = dict(model.network.state_dict())
         for key, value in state.items():
-            own = key.partition(".")[0] in ("label_states", "head")
+            own = key.partition(".")[0] in ("label_states", "head", "planting")
             if own and value.ndim and len(value) == len(order):
                 state[key] = value[list(order)]
         network.load_state_dict(state)
-        permuted = NeuralModel(model.recipe, labels, network, model.decision)
+        words = model.words
+        if words is not None:
+            words, _ = LexicalScorer.fit(model.recipe["lexical"], EIGHT, labels)
+        permuted = NeuralModel(
+            model.recipe, labels, network, model.decision, words=words, index=model.index
+        )
     elif isinstance(model, DictionaryModel):
         permuted = fit(model.recipe, EIGHT, labels, development=(), seed=1).model
     else:

@@ -70,9 +70,12 @@ def test_every_generated_part_has_its_place(generate):
 
 def test_every_figure_is_in_one_group(generate):
     from attending.evaluation.definitions import DEFINITIONS
+    from attending.evaluation.multilabel.definitions import MULTILABEL_DEFINITIONS
 
     grouped = [key for keys in generate.FIGURES.values() for key in keys]
     assert sorted(grouped) == sorted(DEFINITIONS)
+    grouped = [key for keys in generate.MULTILABEL_FIGURES.values() for key in keys]
+    assert sorted(grouped) == sorted(MULTILABEL_DEFINITIONS)
 
 
 def test_every_setting_is_described():

@@ -65,7 +65,7 @@ def test_the_header_is_kept():
 def test_a_wrong_name_gets_the_nearest():
     with pytest.raises(RecipeError, match=r'no recipe "lesa-bret".*Did you mean "lesa-bert"'):
         Recipe.load("lesa-bret")
-    with pytest.raises(RecipeError, match=r"allowed: bert, .*path of a \.toml file"):
+    with pytest.raises(RecipeError, match=r"allowed: atl-ner, bert, .*path of a \.toml file"):
         Recipe.load("qqqqqq")
 
 

@@ -66,15 +66,21 @@ def test_slots_and_kinds():
     assert set(registry.slots()) == {
         "encoder",
         "label_states",
+        "descriptions",
+        "lexical",
+        "planting",
         "label_attention",
         "head",
         "loss",
+        "distillation",
         "sampler",
         "decoder",
         "windows",
         "training",
         "features",
         "estimator",
+        "scheme",
+        "neighbours",
     }
     assert {"cls", "mean", "lesa", "cross"} < set(registry.kinds("label_attention"))
     part = registry.part("sampler", "balanced")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attending.evaluation.metrics import evaluate
     from attending.recipe import Recipe
     from attending.records import Document, Evidence, Label, LabelSet, Prediction, Span
+    from attending.tagger import Tagger
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ __all__ = [
     "Prediction",
     "Recipe",
     "Span",
+    "Tagger",
     "check",
     "evaluate",
     "folds",
@@ -50,6 +52,7 @@ _HOMES = {
     "Prediction": "attending.records",
     "Recipe": "attending.recipe",
     "Span": "attending.records",
+    "Tagger": "attending.tagger",
     "check": "attending.data.check",
     "evaluate": "attending.evaluation.metrics",
     "folds": "attending.data.splits",

@@ -85,7 +85,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = fit(
             resolve_recipe(self.recipe, self.encoder, self.settings, task_of(documents)),
             documents,
-            _label_set(self.labels),
+            as_label_set(self.labels),
             development=None if development is None else list(development),
             seed=self.seed,
             run=None if self.run is None else Path(self.run),
@@ -99,7 +99,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = fitted.model
         self.classes_ = np.array(fitted.model.labels.ids)
         self.metrics_ = dict(fitted.metrics)
-        self.notes_ = notes + fitted.notes + tuple(_remarks(fitted.model.facts))
+        self.notes_ = notes + fitted.notes + tuple(remarks(fitted.model.facts))
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
@@ -198,7 +198,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return made
 
 
-def _remarks(facts: Mapping[str, Any]) -> Iterable[str]:
+def remarks(facts: Mapping[str, Any]) -> Iterable[str]:
+    """Say what a person should know of a training, from its facts."""
     if facts.get("rows_without_text"):
         yield f"rows without text, not trained on: {facts['rows_without_text']}"
     if facts.get("skipped_steps"):
@@ -254,7 +255,8 @@ def _labelled(rows: Sequence[Row], y: Sequence[str] | Sequence[Sequence[str]]) -
     ]
 
 
-def _label_set(labels: LabelSet | str | Path | Sequence[str] | None) -> LabelSet | None:
+def as_label_set(labels: LabelSet | str | Path | Sequence[str] | None) -> LabelSet | None:
+    """Turn a label file or ids into a label set; ``None`` stays ``None``."""
     if labels is None or isinstance(labels, LabelSet):
         return labels
     if isinstance(labels, str | Path):

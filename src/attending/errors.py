@@ -98,6 +98,38 @@ class TrainingInterrupted(AttendingError):
     """Training was stopped by the user and can be resumed."""
 
 
+class StudyError(AttendingError):
+    """A study file is wrong, or a folder holds another study.
+
+    Args:
+        what: What is wrong, in a few words.
+        faults: Every fault of the file, one line each.
+        more: As of every error.
+    """
+
+    def __init__(self, what: str, *, faults: Iterable[str] = (), **more: str | None) -> None:
+        self.faults = tuple(faults)
+        super().__init__(what, **more)
+
+
+class ServeError(AttendingError):
+    """A service can't start or go on as asked."""
+
+
+class QueueFull(ServeError):
+    """More is waiting for the model than allowed.
+
+    Args:
+        what: What is wrong, in a few words.
+        seconds: After how many seconds to ask again.
+        more: As of every error.
+    """
+
+    def __init__(self, what: str, *, seconds: int = 1, **more: str | None) -> None:
+        self.seconds = seconds
+        super().__init__(what, **more)
+
+
 class MissingExtra(AttendingError):
     """A part needs a package that isn't installed.
 

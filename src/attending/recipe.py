@@ -12,29 +12,20 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import tomli_w
-from pydantic import ValidationError
 
 from attending import registry
 from attending.dotted import flatten, nest
 from attending.errors import RecipeError, nearest
+from attending.slots import ON_DEMAND, check_keys, complete, family_of, needed, read_spec
+from attending.slots import Family as Family
+from attending.slots import Task as Task
 from attending.specs import Spec
 
-Family = Literal["neural", "linear"]
-Task = Literal["single", "multi"]
-_SLOTS: dict[Family, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "neural": (
-        ("encoder", "label_attention", "head", "loss", "decoder", "training"),
-        ("label_states", "sampler", "windows"),
-    ),
-    "linear": (("estimator", "decoder"), ("features", "training")),
-}
-_DEFAULTS = {"sampler": "bucketed", "windows": "tokens"}
-_ON_DEMAND = ("label_states", "features")
 _TEXT_KEYS = ("name", "summary", "source")
-_TASKS: tuple[Task, ...] = ("single", "multi")
+_VARIANTS: tuple[Task, ...] = ("single", "multi")
 
 
 @dataclass(frozen=True)
@@ -78,17 +69,18 @@ class Recipe:
     @property
     def family(self) -> Family:
         """``neural`` if the recipe names an encoder, else ``linear``."""
-        return "neural" if "encoder" in self.slots else "linear"
+        return family_of(self.slots)
 
     @property
     def task(self) -> Task:
-        """``multi`` if a document may get any number of labels, else ``single``."""
+        """``spans`` if it tags, ``multi`` if a document may get several labels, else ``single``."""
         task: Task = self["decoder"].task
         return task
 
     @property
-    def _other_task(self) -> Task:
-        return _TASKS[1 - _TASKS.index(self.task)]
+    def _other_task(self) -> Task | None:
+        """The task that the recipe may have a form for besides its own."""
+        return {"single": _VARIANTS[1], "multi": _VARIANTS[0]}.get(self.task)
 
     @classmethod
     def load(cls, source: "str | Path | Recipe") -> "Recipe":
@@ -140,21 +132,21 @@ class Recipe:
     @classmethod
     def _from_table(cls, table: Mapping[str, Any], header: str, where: str) -> "Recipe":
         faults: list[str] = []
-        known = (*_TEXT_KEYS, "bundled", *_TASKS, *registry.slots())
+        known = (*_TEXT_KEYS, "bundled", *_VARIANTS, *registry.slots())
         for key in table:
             if key not in known:
                 faults.append(f'unknown slot "{key}".{nearest(key, known)}')
         slots: dict[str, Spec] = {}
         for slot in registry.slots():
             if slot in table:
-                spec = _read_spec(slot, table[slot], faults)
+                spec = read_spec(slot, table[slot], faults)
                 if spec is not None:
                     slots[slot] = spec
         bundled = _read_words(table, faults)
         if not faults:
-            _complete(slots, faults)
+            complete(slots, faults)
         if not faults and bundled:
-            _check_keys(slots, bundled, faults)
+            check_keys(slots, bundled, faults)
         _refuse(faults, where)
         made = cls(
             name=table["name"],
@@ -168,9 +160,13 @@ class Recipe:
 
     def _with_other(self, table: Mapping[str, Any], where: str) -> "Recipe":
         """Check the settings for the other task by applying them."""
+        if self.task == "spans":
+            of_labels = [t for t in _VARIANTS if t in table]
+            _refuse([f'"{t}": the recipe tags spans, it gives no labels' for t in of_labels], where)
+            return self
         if self.task in table:
             _refuse([f'"{self.task}": the recipe is {self.task}-label as it is'], where)
-        other = table.get(self._other_task)
+        other = table.get(str(self._other_task))
         if other is None:
             return self
         if not isinstance(other, Mapping):
@@ -190,7 +186,7 @@ class Recipe:
         if self.bundled:
             table["bundled"] = nest(self.bundled)
         if self.other:
-            table[self._other_task] = nest(self.other)
+            table[str(self._other_task)] = nest(self.other)
         return table
 
     def to_toml(self) -> str:
@@ -211,7 +207,7 @@ class Recipe:
         if not settings:
             return self
         table = self.to_table()
-        for variant in ("bundled", *_TASKS):
+        for variant in ("bundled", *_VARIANTS):
             table.pop(variant, None)
         faults: list[str] = []
         for key, value in sorted(settings.items(), key=lambda kv: not kv[0].endswith(".kind")):
@@ -225,8 +221,8 @@ class Recipe:
         where = f'recipe "{self.name}"'
         _refuse(faults, where)
         named = {key.partition(".")[0] for key in settings}
-        for slot in _ON_DEMAND:
-            if slot in table and slot not in named and not _needed(slot, table):
+        for slot in ON_DEMAND:
+            if slot in table and slot not in named and not needed(slot, table):
                 del table[slot]
         changed = Recipe._from_table(table, self.header, where)
         other = self.other if changed.task == self.task else MappingProxyType({})
@@ -236,13 +232,21 @@ class Recipe:
         return replace(changed, bundled=MappingProxyType(kept), other=other)
 
     def for_task(self, task: Task) -> "Recipe":
-        """Return the recipe for documents with one label each, or with any number.
+        """Return the recipe for documents with one label each, with any number, or with spans.
 
         A multi-label recipe that says nothing of single-label documents takes them as they are.
 
         Raises:
-            RecipeError: If a single-label recipe has no multi-label form.
+            RecipeError: If a single-label recipe has no multi-label form, or one of the two is
+                about labels of documents and the other about spans.
         """
+        if task != self.task and "spans" in (task, self.task):
+            raise RecipeError(
+                f'recipe "{self.name}" tags spans, it gives documents no labels'
+                if self.task == "spans"
+                else f'recipe "{self.name}" gives documents labels, it tags no spans',
+                step="Choose another recipe: attending recipes lists them.",
+            )
         if task == self.task or (task == "single" and not self.other):
             return self
         if not self.other:
@@ -308,84 +312,6 @@ def _read_words(table: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
         faults.append('"bundled" must be a table')
         return {}
     return flatten(bundled)
-
-
-def _read_spec(slot: str, body: Any, faults: list[str]) -> Spec | None:
-    if not isinstance(body, dict):
-        faults.append(f'"{slot}" must be a table')
-        return None
-    kinds = registry.kinds(slot)
-    kind = body.get("kind", kinds[0] if len(kinds) == 1 else None)
-    if kind not in kinds:
-        say = f'"{slot}.kind" is missing' if kind is None else f'"{slot}.kind": no "{kind}"'
-        faults.append(f"{say} (allowed: {', '.join(kinds)}).{nearest(str(kind), kinds)}")
-        return None
-    spec_type = registry.part(slot, kind).spec
-    try:
-        return spec_type.model_validate(body)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False):
-            key = ".".join(str(p) for p in fault["loc"])
-            if fault["type"] == "extra_forbidden":
-                hint = nearest(key, spec_type.model_fields)
-                faults.append(f'"{slot}.{key}": unknown setting of {slot} "{kind}".{hint}')
-            else:
-                faults.append(f'"{slot}.{key}": {fault["msg"]}, found {fault["input"]!r}')
-        return None
-
-
-def _complete(slots: dict[str, Spec], faults: list[str]) -> None:
-    family: Family = "neural" if "encoder" in slots else "linear"
-    required, optional = _SLOTS[family]
-    for slot in required:
-        if slot not in slots:
-            faults.append(f'"{slot}" is missing')
-    for slot in slots:
-        if slot not in required + optional:
-            faults.append(f'"{slot}" does not belong in a {family} recipe')
-    if family == "neural":
-        for slot, kind in _DEFAULTS.items():
-            slots.setdefault(slot, registry.part(slot, kind).spec(kind=kind))
-    _agree(slots, faults)
-    needed = {needs: slot for slot, spec in slots.items() for needs in spec.needs()}
-    for slot in _ON_DEMAND:
-        if slot in needed and slot not in slots:
-            by = needed[slot]
-            faults.append(f'"{slot}" is missing: "{by}" {slots[by].kind} needs it as it is set')
-        elif slot in slots and slot not in needed and slot in optional:
-            faults.append(f'"{slot}" is of no use: no other part of the recipe needs it')
-
-
-def _agree(slots: Mapping[str, Spec], faults: list[str]) -> None:
-    """Make sure that loss and decoder are for the same task."""
-    found = {s: slots[s] for s in ("loss", "decoder") if getattr(slots.get(s), "task", None)}
-    tasks = {s: getattr(spec, "task", "") for s, spec in found.items()}
-    if len(set(tasks.values())) > 1:
-        said = " but ".join(f'"{s}" {found[s].kind} is for {t}-label' for s, t in tasks.items())
-        faults.append(f"{said} documents")
-
-
-def _needed(slot: str, table: Mapping[str, Any]) -> bool:
-    """Say whether a part of a recipe's table needs a slot; a faulty table needs all it has."""
-    faults: list[str] = []
-    specs = [_read_spec(s, table[s], faults) for s in registry.slots() if s in table]
-    return bool(faults) or any(spec is not None and slot in spec.needs() for spec in specs)
-
-
-def _check_keys(slots: Mapping[str, Spec], settings: Mapping[str, Any], faults: list[str]) -> None:
-    """Check the settings for the bundled encoder as if they were the recipe's own."""
-    changed: dict[str, dict[str, Any]] = {}
-    for key, value in settings.items():
-        slot, _, name = key.partition(".")
-        fields = type(slots[slot]).model_fields if slot in slots else {}
-        if name not in fields:
-            faults.append(f'"bundled.{key}": unknown setting.{nearest(name, fields)}')
-        else:
-            changed.setdefault(slot, {})[name] = value
-    for slot, values in changed.items():
-        found: list[str] = []
-        _read_spec(slot, {**slots[slot].model_dump(), **values}, found)
-        faults += [f'"bundled.{fault[1:]}' for fault in found]
 
 
 def _refuse(faults: list[str], where: str) -> None:

@@ -18,19 +18,51 @@ def _require(ok: bool, what: str, found: str, allowed: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class LexicalMatches:
+    """What words say of the labels of each document, as log-odds: sparse, and flat in memory.
+
+    document (Z,) int64, label (Z,) int64 and score (Z,) of the pairs with a match. Documents were
+    looked at by K views: view (B,) int64 says which; silent (K, L) is the score of labels without
+    a match, counts (K, L) the labels' training documents that the view saw.
+    """
+
+    document: Tensor
+    label: Tensor
+    score: Tensor
+    view: Tensor
+    silent: Tensor
+    counts: Tensor
+
+    def __post_init__(self) -> None:
+        _require(
+            self.document.shape == self.label.shape == self.score.shape
+            and self.silent.shape == self.counts.shape,
+            "lexical matches don't fit each other",
+            ", ".join(str(tuple(getattr(self, f.name).shape)) for f in fields(self)),
+            "(Z,), (Z,), (Z,), (B,), (K, L), (K, L)",
+        )
+
+    def to(self, device: torch.device) -> "LexicalMatches":
+        """Return the matches on a device."""
+        return LexicalMatches(*(getattr(self, f.name).to(device) for f in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Windows of the documents of one step.
 
     ids (W, T) int64; mask (W, T) bool, true on real tokens; document (W,) int64, the row of each
     window's document in the batch, non-decreasing; targets (B,) int64 for single-label tasks,
     (B, L) float32 of 0 and 1 for multi-label ones, or ``None``; weights of documents are not
-    here: losses own them.
+    here: losses own them. ``soft`` (B, L) are a teacher's probabilities; targets of a document
+    without labels are then -1.
 
     Where label attention reads whole documents, ``layout`` (B, S) int64 says which cell of the
     W x T windows, counted row by row, is each column of a document (-1: padding), each token
     once; ``positions`` (B, S) int64 is the number of the text's token there, -1 for special
     tokens and padding. ``evidence`` (E, 3) int64 lists annotated cells as document row, label
-    position, column of the layout.
+    position, column of the layout. ``lexical`` is what words say, for networks that listen.
+    ``words`` (W, T) int64 is the word under each token, 0 for none, for planted attention.
     """
 
     ids: Tensor
@@ -38,9 +70,12 @@ class Batch:
     document: Tensor
     size: int
     targets: Tensor | None = None
+    soft: Tensor | None = None
     layout: Tensor | None = None
     positions: Tensor | None = None
     evidence: Tensor | None = None
+    lexical: LexicalMatches | None = None
+    words: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(
@@ -57,12 +92,19 @@ class Batch:
             f"({self.ids.shape[0]},)",
         )
 
+    @property
+    def labelled(self) -> Tensor:
+        """Which documents have targets of their own, (B,) bool."""
+        assert self.targets is not None
+        known = self.targets >= 0
+        return known if known.ndim == 1 else known.all(dim=1)
+
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its tensors on a device."""
         moved: dict[str, Any] = {
             f.name: value.to(device)
             for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
+            if isinstance(value := getattr(self, f.name), Tensor | LexicalMatches)
         }
         return replace(self, **moved)
 

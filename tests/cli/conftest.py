@@ -113,6 +113,33 @@ def neural(files: Path, tiny_encoder: Path, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
+@pytest.fixture(scope="session")
+def corpora(annotated: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same spans as BRAT, CoNLL and JSON, and texts without any."""
+    from attending.data.spans.formats import write_spans
+
+    forms: dict[str, Any] = {"notes": "brat", "notes.conll": "conll", "notes.jsonl": "jsonl"}
+    folder = tmp_path_factory.mktemp("corpora")
+    for name, form in forms.items():
+        write_spans(annotated, folder / name, form)
+    rows = [{"id": d.id, "text": d.text} for d in annotated[:3]] + [{"id": "blank", "text": " "}]
+    (folder / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "texts").mkdir()
+    (folder / "texts" / "a.txt").write_bytes("fever\r\nand \u00a0cough caf\u0065\u0301".encode())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tagger(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tagger, with three of the ten documents held out."""
+    pytest.importorskip("pycrfsuite")
+    folder = tmp_path_factory.mktemp("taggers") / "crf"
+    done = run_here("train", corpora / "notes", "--recipe", "features-ner", "--holdout", "0.3",
+                    "--out", folder)  # fmt: skip
+    assert done.code == 0, done.err
+    return folder
+
+
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[Path], Path]:
     """Return a function that copies a folder to where it may be changed."""

@@ -1,5 +1,8 @@
 """``explain``: the page, the pictures and the measures."""
 
+import json
+from importlib import import_module
+
 import pytest
 
 PNG = b"\x89PNG\r\n"
@@ -69,3 +72,22 @@ def test_a_model_that_reads_no_words(run, files):
 def test_a_wrong_method_lists_all(run, neural, files):
     done = run("explain", neural, files / "new.csv", "--out", "w.html", "--method", "magic")
     assert "attention" in done.error
+
+
+def test_several_labels(run, tmp_path, monkeypatch):
+    rows = [("chest pain", ["a"]), ("refill please", ["b"]), ("chest pain refill", ["a", "b"])] * 8
+    lines = [
+        json.dumps({"id": f"r{i}", "text": f"{text} {i}", "labels": ids})
+        for i, (text, ids) in enumerate(rows)
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    train = ["train", "in.jsonl", "--recipe", "tfidf-logistic", "--no-check", "--out", "m"]
+    assert run(*train).code == 0
+    done = run("explain", "m", "in.jsonl", "--out", "w.html", "--png", "w.png", "--labels", "known")
+    assert done.code == 0
+    page = (tmp_path / "w.html").read_text(encoding="utf-8")
+    assert "known labels were found" in page and 'type="radio"' in page
+    assert (tmp_path / "w.png").read_bytes().startswith(PNG)
+    monkeypatch.setattr(import_module("attending.cli.explain"), "_MOST_LABELS", 1)
+    done = run("explain", "m", "in.jsonl", "--out", "v.html", "--labels", "all")
+    assert done.code == 2 and "all of 2 labels" in done.error and "--labels predicted" in done.error

@@ -72,7 +72,7 @@ def test_every_setting_is_listed_with_its_meaning(run):
         (Training, "warmup", "0 to 1"),
         (Training, "head_learning_rate", "above 0"),
         (ArgmaxDecoder, "abstain_below", "0 to 1"),
-        (ArgmaxDecoder, "calibrate", '"temperature" or "none"'),
+        (ArgmaxDecoder, "calibrate", '"temperature", "vector" or "none"'),
         (CrossEntropy, "class_weights", '"none", "inverse", "sqrt-inverse" or "effective"'),
     ],
 )

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attending.data.batches import by_length, collate
+from attending.data.batches import collate
+from attending.data.layout import by_length
 from attending.data.windows import Window, Windowed
 from attending.records import Coverage
 

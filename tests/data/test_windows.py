@@ -193,6 +193,19 @@ def test_truncating_keeps_the_first_window_and_says_so(tokenizers):
     assert len(found.offsets) == 23
 
 
+@pytest.mark.parametrize(("most", "windows"), [(1, 1), (6, 1), (7, 2), (12, 3), (99, 7)])
+def test_no_more_is_read_than_the_most(tokenizers, most, windows):
+    made = Windower(
+        Windows(max_tokens=8, overlap=2, most_tokens=most), tokenizer=tokenizers["bert"], limit=64
+    )
+    text = " ".join(["pain"] * 28)
+    (found,) = made([text])
+    assert found.read == Coverage(min(most, 28), 28, windows) and found.status == "ok"
+    assert len(found.offsets) == 28
+    reached = {w.first + i for w in found.windows for i in range(w.tokens)}
+    assert reached == set(range(min(most, 28)))
+
+
 def test_refusing_long_texts_gives_a_status(tokenizers):
     strict = windower(tokenizers["bert"], max_tokens=10, on_overflow="error")
     long, short = strict([LONG, "chest pain"])

@@ -259,18 +259,19 @@ def test_notes_of_an_encoder_are_among_the_facts(tiny_recipe):
     [
         ("bert", {"training.evidence_loss": 1.0}, "labels that attend over whole documents"),
         ("lame", {"training.evidence_loss": 1.0, "windows.join": "logits"}, "whole documents"),
-        ("plm-icd", {"loss.description_pull": 1.0, "head.kind": "shared"}, "a vector a label"),
+        ("dr-caml", {"head.kind": "shared"}, "a vector a label"),
         ("lame", {"head.kind": "linear"}, "does not fit"),
     ],
 )
 def test_settings_without_effect_are_refused(tiny_recipe, name, settings, said):
     recipe = tiny_recipe(name).for_task("multi").override(settings)
     with pytest.raises(RecipeError, match=said):
-        Network(recipe, LABELS)
+        Network(recipe, LABELS, texts=[d.text for d in DOCUMENTS])
 
 
 def test_descriptions_pull_classifiers(tiny_recipe):
     pulled = {"label_states.kind": "described", "loss.description_pull": 1.0}
+    pulled |= {"descriptions.kind": "label-states"}
     recipe = tiny_recipe("caml").override(
         {"encoder.filters": 16, "label_states.pool": "mean", **pulled}
     )

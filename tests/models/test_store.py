@@ -152,6 +152,27 @@ def test_a_changed_label_file(folder, damage):
     assert "labels.toml was changed after training" in line or "damaged" in line
 
 
+def test_what_became_of_the_labels_is_said(folder):
+    path = folder / "labels.toml"
+    text = path.read_text(encoding="utf-8")
+    head, *tables = text.split("[[label]]")
+    shrunk = "[[label]]".join([head, tables[0], tables[2]])
+    path.write_text(shrunk, encoding="utf-8")
+    assert '(found 2 labels, trained on 3; missing: "medium")' in refused(folder)
+    path.write_text(text.replace('"medium"', '"middling"'), encoding="utf-8")
+    assert 'on 3; missing: "medium"; added: "middling")' in refused(folder)
+    path.write_text("[[label]]".join([head, tables[1], tables[0], tables[2]]), encoding="utf-8")
+    assert "(found the same labels in another order)" in refused(folder)
+    path.write_text(text.replace("dizziness", "sadness"), encoding="utf-8")
+    assert "(found the same labels described otherwise)" in refused(folder)
+    manifest = json.loads((folder / "attending.json").read_text(encoding="utf-8"))
+    many = {f"c{i}": 1 for i in range(9)}
+    change(folder / "attending.json", label_counts=manifest["label_counts"] | many)
+    assert 'missing: "c0", "c1", "c2", "c3", "c4" and 4 more)' in refused(folder)
+    change(folder / "attending.json", label_counts=None)
+    assert "(found" not in refused(folder)
+
+
 def test_another_format(folder):
     change(folder / "attending.json", format=2)
     assert "of another format (found 2; allowed: 1)" in refused(folder)

@@ -196,3 +196,26 @@ def test_identity_hands_scores_on(encoder):
     assert torch.equal(head(scores.unsqueeze(-1)), scores)
     with pytest.raises(RecipeError, match=r"width 6; allowed: .*position-bilinear"):
         build_identity(IdentityHead(), encoder=encoder, width=6)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [LinearHead(), PerLabelHead(), SharedHead(), LameHead(), LameHead(shared=True), MatchHead()],
+    ids=lambda s: f"{s.kind}-{getattr(s, 'shared', '')}",
+)
+def test_a_silenced_head_starts_from_zero_and_still_learns(spec, encoder):
+    torch.manual_seed(0)
+    head = registry.build(spec, encoder=encoder, labels=LABELS).eval()
+    labels = LabelStates(torch.randn(3, encoder.width))
+    shape = (2, 3, encoder.width) if head.per_label else (2, encoder.width)
+    read = [torch.randn(shape), *((labels, slice(None)) if head.per_label else ())]
+    assert head(*read).abs().max() > 1e-3
+    head.silence()
+    assert torch.equal(head(*read), torch.zeros(2, 3))
+    (head(*read) - 1).square().sum().backward()
+    assert any(p.grad is not None and bool(p.grad.any()) for p in head.parameters())
+    with torch.no_grad():
+        for p in head.parameters():
+            if p.grad is not None:
+                p.sub_(0.01 * p.grad)
+    assert head(*read).mean() > 0

@@ -98,10 +98,10 @@ def test_divergence_keeps_the_size_of_gradients_at_high_temperatures(task):
 def test_who_agrees_has_no_divergence(task, temperature):
     soft = of_teacher(task, temperature)
     loss = Distillation(task, temperature, divergence=True)
-    assert abs(float(loss(TEACHER, soft, LABELLED, nobody))) < 1e-6
+    assert abs(float(loss(TEACHER, soft, LABELLED, nobody))) < 5e-6
     certain = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     far = torch.tensor([[200.0, -200.0], [-200.0, 200.0]])
-    assert float(loss(far, certain, LABELLED[:2], nobody)) == 0.0
+    assert abs(float(loss(far, certain, LABELLED[:2], nobody))) < 1e-30
 
 
 def test_batch_mates_change_nothing():

@@ -10,20 +10,31 @@ import typer
 from typer.core import TyperGroup
 
 from attending import __version__
+from attending.cli.audit import verbs as audit_verbs
 from attending.cli.check import check
+from attending.cli.corrections import verbs as corrections_verbs
 from attending.cli.data import verbs as data_verbs
+from attending.cli.decide import decide
 from attending.cli.demo import demo
+from attending.cli.distil import distil
 from attending.cli.doctor import doctor
 from attending.cli.evaluate import evaluate
 from attending.cli.explain import explain
+from attending.cli.export import export
 from attending.cli.faults import DEBUG, guarded, run
+from attending.cli.keys import verbs as keys_verbs
 from attending.cli.labels import verbs as labels_verbs
 from attending.cli.predict import predict
 from attending.cli.pretrain import pretrain
 from attending.cli.recipes import verbs as recipes_verbs
+from attending.cli.relevance import relevance
+from attending.cli.score import score
+from attending.cli.serve import serve
+from attending.cli.study import study
 from attending.cli.train import train
 
 _FIRST, _DATA, _MODELS = "First steps", "Your data", "Models"
+_USE = "In use"
 
 
 class Verbs(TyperGroup):
@@ -109,12 +120,22 @@ _add(doctor, _FIRST)
 _add(check, _DATA)
 app.add_typer(data_verbs, name="data", rich_help_panel=_DATA)
 app.add_typer(labels_verbs, name="labels", rich_help_panel=_DATA)
+_add(relevance, _DATA)
 _add(pretrain, _MODELS)
 _add(train, _MODELS)
+_add(distil, _MODELS)
 _add(evaluate, _MODELS)
+_add(decide, _MODELS)
 _add(predict, _MODELS)
+_add(score, _MODELS)
 _add(explain, _MODELS)
+_add(export, _MODELS)
+_add(study, _MODELS)
 app.add_typer(recipes_verbs, name="recipes", rich_help_panel=_MODELS)
+_add(serve, _USE)
+app.add_typer(keys_verbs, name="keys", rich_help_panel=_USE)
+app.add_typer(corrections_verbs, name="corrections", rich_help_panel=_USE)
+app.add_typer(audit_verbs, name="audit", rich_help_panel=_USE)
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ class Columns:
     label_separator: str | None = None
     empty_labels: str = "unlabelled"
     input_format: str | None = None
+    zone: str | None = None
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -64,12 +65,16 @@ class Columns:
         named: dict[str, Any] = {role: getattr(self, role) for role in _ROLES}
         named |= {"label_separator": self.label_separator, "empty_labels": self.empty_labels}
         named["format"] = self.input_format
-        return load_corpus(
+        corpus = load_corpus(
             sys.stdin.buffer if source == STDIN else source,
             **named,
             where=self.conditions,
             encoding=self.encoding,
+            zone=self.zone,
         )
+        if self.zone is not None and not is_fhir(corpus):
+            raise DataError("--zone is for messages in FHIR", where=source)
+        return corpus
 
     def words(self, *roles: str) -> list[str]:
         """Return the options as typed for the same file again; with roles, for another file."""
@@ -85,6 +90,13 @@ class Columns:
         for option, value in self.cells.items():
             words += [f"--{option.replace('_', '-')}", value]
         return words
+
+
+def is_fhir(corpus: "Corpus") -> bool:
+    """Say whether a corpus was read from FHIR."""
+    from attending.data.fhir.rows import COLUMNS
+
+    return COLUMNS.items() <= corpus.columns.items()
 
 
 def described(columns: Mapping[str, str]) -> str:

@@ -70,27 +70,11 @@ def convert(
             show_default=False,
         ),
     ] = None,
-    scheme: Annotated[
-        Literal["iob1", "iob2", "bioes", "bilou"] | None,
-        typer.Option(
-            "--scheme",
-            metavar="iob1|iob2|bioes|bilou",
-            help="CoNLL: how to write tags; as they were, else iob2, if left out.",
-            rich_help_panel=spans.PANEL,
-            show_default=False,
-        ),
-    ] = None,
+    scheme: spans.WriteScheme = None,
     offsets: spans.Offsets = "auto",
     tag_column: spans.TagColumn = -1,
     documents: spans.Documents = "auto",
-    lenient: Annotated[
-        bool,
-        typer.Option(
-            "--lenient",
-            help="Leave out spans and lines that can't be read, instead of stopping.",
-            rich_help_panel=spans.PANEL,
-        ),
-    ] = False,
+    lenient: spans.Lenient = False,
     force: options.Force = False,
 ) -> None:
     """Write a file of documents, or of annotated spans, as another kind of file.
@@ -103,7 +87,7 @@ def convert(
 
     screen = Screen()
     file = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
-    target = target_format or _span_format(out)
+    target = target_format or spans.format_by_name(out)
     # JSON lines with spans are a table too, if that is what is to be written.
     table = target is None and source_format is None and ".jsonl" in source
     if file.holds_spans(source) and not table:
@@ -127,18 +111,6 @@ def convert(
             note = f"{plural(broken, 'text')} had line breaks, which became blanks; offsets stay"
             screen.tell("note", note)
     screen.show(facts([("documents", f"{out}: {len(corpus):,}")]))
-
-
-def _span_format(out: Path) -> spans.Format | None:
-    """Return the format of spans that a name says; a name without ending is a BRAT folder."""
-    suffixes = out.name.removesuffix(".gz").rpartition(".")
-    if out.is_dir() or not suffixes[1]:
-        return "brat"
-    known: dict[str, spans.Format] = {
-        "conll": "conll", "bio": "conll", "iob2": "conll", "tsv": "conll", "jsonl": "jsonl",
-        "ndjson": "jsonl", "json": "label-studio",
-    }  # fmt: skip
-    return known.get(suffixes[2].lower())
 
 
 def _convert_spans(

@@ -125,6 +125,11 @@ def split(
         keep_together=keep_together,
     )
     ending = ".jsonl" if file == BUNDLED else _ending(file)
+    # FHIR is read but not written: its parts are tables.
+    if input_format == "fhir" or ending in (".json", ".json.gz"):
+        ending = ".jsonl"
+    written: Literal["libmultilabel"] | None
+    written = "libmultilabel" if input_format == "libmultilabel" else None
     paths = {name: out / f"{name}{ending}" for name in ("train", "test")}
     for path in paths.values():
         if path.exists() and not force:
@@ -133,7 +138,7 @@ def split(
     pairs = []
     for name, positions in (("train", made.train), ("test", made.test)):
         part = corpus.subset(sorted(positions), name)
-        write_corpus(part, paths[name], force, label_separator=label_separator, format=input_format)
+        write_corpus(part, paths[name], force, label_separator=label_separator, format=written)
         counts = counts_in_words(part.label_counts)
         pairs.append(
             (name, f"{paths[name]}: {len(part):,} documents" + (f" ({counts})" if counts else ""))

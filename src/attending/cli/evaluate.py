@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attending.cli import options
+from attending.cli import evaluate_spans, options, spans
 from attending.cli.columns import Columns
 from attending.cli.console import Screen, heading
 from attending.cli.headline import figures_of, headline_table, label_table
@@ -19,8 +19,10 @@ from attending.errors import DataError, ModelError, OutputError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
+    from attending.evaluation.spans.result import SpanResult
     from attending.evaluation.task import AnyEvaluation
     from attending.models.base import Model
+    from attending.models.tagger import TaggerModel
 
 _SEEN = (
     "this is the file that the model was trained on, so these figures say nothing about new "
@@ -62,9 +64,15 @@ def evaluate(
     encoding: options.Encoding = "utf-8",
     label_separator: options.LabelSeparator = None,
     empty_labels: options.EmptyLabels = "unlabelled",
-    spans: options.Spans = None,
+    span_column: options.Spans = None,
     input_format: options.InputFormat = None,
     unknown_labels: options.UnknownLabels = "error",
+    source_format: spans.From = None,
+    offsets: spans.Offsets = "auto",
+    tag_column: spans.TagColumn = -1,
+    documents: spans.Documents = "auto",
+    lenient: spans.Lenient = False,
+    spans_page: evaluate_spans.SpansPage = False,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Draws behind an interval.")
     ] = 1000,
@@ -73,19 +81,29 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled rows: a table here, a report for people, a file for machines.
 
-    MODEL may also be the folder of [bold]train --seeds[/]: then every model in it is evaluated,
-    and mean and spread are told.
+    A tagger is evaluated on annotated spans. MODEL may also be the folder of
+    [bold]train --seeds[/]: then every model in it is evaluated, and mean and spread are told.
     """
     screen = Screen(json)
-    cells = (spans, label_separator, empty_labels, input_format)
+    cells = (span_column, label_separator, empty_labels, input_format)
     columns = Columns(text, label, id, group, date, where, encoding, *cells)
     folders = seed_folders(Path(model)) or [Path(model)]
     name = f"evaluation-{_stem(file)}"
     reports = [(out / f.name if len(folders) > 1 else out) if out else f / name for f in folders]
+    tagger = spans.is_tagger(folders[0])
+    if spans_page and not tagger:
+        raise DataError("--spans-page is for taggers", found=model)
     if not force:
-        _require_free(reports)
+        _require_free(reports, spans_page)
     origin = Origin.read(folders[0])
-    corpus = columns.load(file)
+    how = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
+    corpus: Corpus
+    if tagger:
+        corpus = tagged = spans.load_annotated(file, how, columns, strict=not lenient)
+        for level, line in spans.fault_lines(tagged):
+            screen.tell(level, line)
+    else:
+        corpus = spans.load_labelled(file, how, columns, f'model "{model}"')
     part, remark = _choose(file, corpus, origin, only_holdout, encoding)
     screen.tell_all("note", corpus.notes)
     if remark:
@@ -93,16 +111,21 @@ def evaluate(
     problems = list(unreadable_lines(part.problems))
     screen.say(*problems) if problems else None
     outcomes = [
-        _evaluate_one(screen, folder, part, file, unknown_labels, resamples) for folder in folders
+        evaluate_spans.evaluate_tagger(screen, folder, part, unknown_labels, resamples)
+        if tagger
+        else _evaluate_one(screen, folder, part, file, unknown_labels, resamples)
+        for folder in folders
     ]
     for report, outcome in zip(reports, outcomes, strict=True):
         _report(report, outcome, remark, file, force)
+        if spans_page:
+            evaluate_spans.write_page(report, outcome, file, force)
     if json:
         bodies = [o.evaluation.to_dict() | {"caution": remark, "folder": str(r)}
                   for o, r in zip(outcomes, reports, strict=True)]  # fmt: skip
         screen.data(bodies[0] if len(bodies) == 1 else _several(outcomes, bodies))
     elif len(outcomes) == 1:
-        _show(screen, outcomes[0], reports[0])
+        _show(screen, outcomes[0], reports[0], spans_page)
     else:
         _show_several(screen, outcomes, reports)
 
@@ -112,10 +135,10 @@ class Outcome:
     """An evaluated model."""
 
     folder: Path
-    model: "Model"
+    model: "Model | TaggerModel"
     rows: Sequence[Any]
     predictions: Sequence[Any]
-    evaluation: "AnyEvaluation"
+    evaluation: "AnyEvaluation | SpanResult"
     notes: tuple[str, ...] = field(default=())
 
 
@@ -123,12 +146,13 @@ def _stem(file: str) -> str:
     return Path(file.removesuffix(".gz")).stem
 
 
-def _require_free(reports: Sequence[Path]) -> None:
+def _require_free(reports: Sequence[Path], page: bool) -> None:
     """Refuse before minutes are spent on predicting."""
     from attending.evaluation.report import FILES
 
     for folder in reports:
-        taken = [name for name in FILES.values() if (folder / name).exists()]
+        names = [*FILES.values(), *([evaluate_spans.PAGE] if page else [])]
+        taken = [name for name in names if (folder / name).exists()]
         if taken:
             raise OutputError(
                 "the report exists already",
@@ -190,7 +214,7 @@ def _evaluate_one(
     with Progress(screen, f"predicting with {folder.name}") as progress:
         predictions = model.predict(known.rows, progress=progress)
     evaluation = evaluate_task(
-        model.recipe.task,
+        "multi" if model.recipe.task == "multi" else "single",
         known.rows,
         predictions,
         model.labels,
@@ -205,6 +229,7 @@ def _evaluate_one(
 
 def _report(folder: Path, outcome: Outcome, remark: str | None, file: str, force: bool) -> None:
     from attending.evaluation.report import write_report
+    from attending.evaluation.spans.result import SpanResult
 
     model = outcome.model
     facts = {
@@ -218,22 +243,31 @@ def _report(folder: Path, outcome: Outcome, remark: str | None, file: str, force
     }
     if remark:
         facts["Rows"] = remark
+    title = f"{model.recipe.name} on {Path(file).name}"
+    evaluation = outcome.evaluation
+    if isinstance(evaluation, SpanResult):
+        evaluation.write(folder, title=title, context=facts, force=force)
+        return
     write_report(
         folder,
-        evaluation=outcome.evaluation,
+        evaluation=evaluation,
         documents=outcome.rows,
         predictions=outcome.predictions,
         labels=model.labels,
-        title=f"{model.recipe.name} on {Path(file).name}",
+        title=title,
         context=facts,
         force=force,
     )
 
 
-def _show(screen: Screen, outcome: Outcome, report: Path) -> None:
+def _show(screen: Screen, outcome: Outcome, report: Path, page: bool) -> None:
+    from attending.evaluation.spans.result import SpanResult
     from attending.evaluation.task import in_short
 
     evaluation = outcome.evaluation
+    if isinstance(evaluation, SpanResult):
+        evaluate_spans.show_spans(screen, evaluation, report, page)
+        return
     screen.show(headline_table(evaluation), "", label_table(evaluation), "")
     screen.show(*in_short(evaluation), "")
     screen.show(f"Report: {report / 'report.html'}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attending.cli import options
+from attending.cli import options, spans
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
+from attending.cli.explain_spans import explain_tagger, refuse_word_options
 from attending.cli.progress import Progress
 from attending.cli.rows import unreadable_lines
 from attending.cli.tables import facts, table
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from attending.records import Prediction, Row
 
 _AT_ONCE = 64
+_MOST_LABELS = 50
+"""A page of so many labels can show each message for every one."""
 
 
 def explain(
@@ -40,11 +43,12 @@ def explain(
     ],
     method: options.Method = None,
     labels: Annotated[
-        Literal["predicted", "all"],
+        Literal["predicted", "known", "all"],
         typer.Option(
             "--labels",
-            metavar="predicted|all",
-            help="Show the words for the predicted label, or for every one.",
+            metavar="predicted|known|all",
+            help="Show the words for the labels predicted, for these and the row's own, or for "
+            "every one.",
         ),
     ] = "predicted",
     limit: Annotated[
@@ -62,7 +66,8 @@ def explain(
         typer.Option(
             "--png",
             metavar="FILE",
-            help="Picture of one message a label with its words shaded.",
+            help="Picture of one message a label with its words shaded; of a few messages, a "
+            "panel for each label, where they have several.",
             rich_help_panel=options.OUTPUT,
             show_default=False,
         ),
@@ -90,24 +95,47 @@ def explain(
     id: options.Id = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    source_format: spans.From = None,
+    offsets: spans.Offsets = "auto",
+    tag_column: spans.TagColumn = -1,
+    documents: spans.Documents = "auto",
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Show which words drove the model, as a page that needs no network.
 
-    Which words count depends on the method; it is said on the page, with what it can't show.
+    Which words count depends on the method; it is said on the page, with what it can't show. Of a
+    tagger, the page shows the spans found, beside annotated ones where FILE has them.
     """
     from attending.models.base import require_method
-    from attending.models.store import load_model
+    from attending.models.store import load_model, load_tagger
     from attending.outputs import require_new
 
     screen = Screen(json)
     for path in filter(None, (out, png, tsne)):
         require_new(path, force=force)
+    columns = Columns(text=text, label=label, id=id, where=where, encoding=encoding)
+    how = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
+    if spans.is_tagger(model):
+        refuse_word_options(
+            model,
+            {"--method": method, "--labels": labels != "predicted", "--png": png, "--tsne": tsne,
+             "--faithfulness": faithfulness},
+        )  # fmt: skip
+        corpus = spans.load_texts(file, how, columns)
+        rows, total = _chosen(corpus, ids, limit), len(corpus.rows)
+        tagger = load_tagger(model)
+        explain_tagger(screen, tagger, rows, total, out, file, force=force, json=json)
+        return
     loaded = load_model(model)
     method = require_method(method, loaded.methods, loaded.recipe.name)
-    columns = Columns(text=text, label=label, id=id, where=where, encoding=encoding)
-    corpus = columns.load(file)
+    if labels == "all" and len(loaded.labels) > _MOST_LABELS:
+        raise DataError(
+            f"a page can't show the words for all of {len(loaded.labels):,} labels",
+            allowed=f"up to {_MOST_LABELS}",
+            step="Use --labels predicted, or known.",
+        )
+    corpus = spans.load_labelled(file, how, columns, f'model "{model}"', known=False)
     screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
     rows = _chosen(corpus, ids, limit)
     shown = explain_rows(screen, loaded, rows, method, labels)
@@ -210,12 +238,17 @@ def write_words(path: Path, shown: Explained, model: "Model", file: str, force: 
 
 def _examples(screen: Screen, model: "Model", corpus: "Corpus", method: str) -> Explained:
     """Explain one document a label; where no labels are known, one a predicted label."""
-    from attending.explain.pictures import examples_per_label
+    from attending.explain.pictures import examples_of_labels, examples_per_label
     from attending.records import Document
 
     rows = corpus.rows
     with Progress(screen, "choosing examples") as progress:
         predictions = model.predict(rows, progress=progress)
+    if model.recipe.task == "multi":
+        some = examples_of_labels(rows, predictions)
+        # Where nothing was given rightly, what was given has to do.
+        some = some or [i for i, p in enumerate(predictions) if p.status == "ok"][:2]
+        return explain_rows(screen, model, [rows[i] for i in some], method)
     chosen = examples_per_label(rows, predictions)
     if not chosen:
         taken = [
@@ -259,25 +292,14 @@ class Measured:
 
 
 def _measure(screen: Screen, model: "Model", shown: Explained) -> Measured:
-    from attending.explain.evidence import leading_words
     from attending.explain.faithfulness import faithfulness
-    from attending.explain.plausibility import plausibility
-    from attending.records import Document
+    from attending.explain.plausibility import plausibility, spans_of_labels
 
     with Progress(screen, "taking words away") as progress:
         faithful = faithfulness(
             model, shown.rows, shown.predictions, shown.words, progress=progress
         )
-    right = [
-        i
-        for i, (row, p) in enumerate(zip(shown.rows, shown.predictions, strict=True))
-        if isinstance(row, Document) and p.status == "ok" and row.labels in (None, p.labels)
-    ]
-    plausible = plausibility(
-        [shown.rows[i] for i in right],  # type: ignore[misc]  # only documents are in it
-        [leading_words(shown.predictions[i], shown.words[i]) for i in right],
-        [shown.predictions[i].evidence for i in right],
-    )
+    plausible = plausibility(*spans_of_labels(shown.rows, shown.predictions, shown.words))
     return Measured(faithful, plausible)
 
 
@@ -324,13 +346,13 @@ def _measured_lines(measured: Measured) -> list[Any]:
         lines += [
             "",
             table(
-                ["agreement with people", "precision", "recall", "F1", "ranking", "chance"],
+                ["agreement with people", "precision", "recall", "F1", "ranking", "chance", "hits"],
                 [["words", *(f"{v:.3f}" for v in (
                     mean.word_precision, mean.word_recall, mean.word_f1,
-                    mean.average_precision, mean.chance,
+                    mean.average_precision, mean.chance, mean.hit,
                 ))]],
             ),
-            f"Over {plausible.documents:,} rightly predicted documents in which people marked "
-            "words; ranking: average precision of the words' scores.",
+            f"Over {plausible.documents:,} rightly given labels for which people marked words; "
+            "ranking: average precision of the words' scores; hits: evidence with a marked word.",
         ]  # fmt: skip
     return lines

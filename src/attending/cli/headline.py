@@ -7,6 +7,7 @@ from attending.cli.tables import table
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from attending.evaluation.spans.result import SpanResult
     from attending.evaluation.task import AnyEvaluation
 
 
@@ -46,6 +47,6 @@ def label_table(evaluation: "AnyEvaluation", most: int = 30) -> "Table":
     return table(["label", "precision", "recall", "F1", "true", "predicted"], rows)
 
 
-def figures_of(evaluation: "AnyEvaluation") -> dict[str, float]:
+def figures_of(evaluation: "AnyEvaluation | SpanResult") -> dict[str, float]:
     """Return the headline figures that are defined, by name."""
     return {k: float(v) for k, v in evaluation.headline.items() if v is not None}

@@ -28,7 +28,7 @@ Out = Annotated[
 ]
 Codes = Annotated[
     Literal["both", "diagnoses", "procedures"],
-    typer.Option("--codes", help="Which codes are labels."),
+    typer.Option("--codes", metavar="both|diagnoses|procedures", help="Which codes are labels."),
 ]
 Splits = Annotated[
     Path | None,

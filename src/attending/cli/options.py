@@ -112,11 +112,12 @@ Spans = Annotated[
     ),
 ]
 InputFormat = Annotated[
-    Literal["libmultilabel"] | None,
+    Literal["libmultilabel", "fhir"] | None,
     typer.Option(
         "--input-format",
-        metavar="libmultilabel",
-        help="Read LibMultiLabel's tab-separated files, which have no header.",
+        metavar="libmultilabel|fhir",
+        help="Read LibMultiLabel's tab-separated files, which have no header; or FHIR, where it "
+        "isn't told by its content.",
         rich_help_panel=COLUMNS,
         show_default=False,
     ),

@@ -145,11 +145,22 @@ def as_trained(file: str, corpus: "Corpus", origin: Origin, encoding: str) -> "C
     Other columns or conditions than in training don't hide that it is the same file: it is then
     read once more in the way of training.
     """
+    from attending.cli.spans import SpanFile, load_annotated
+    from attending.data.spans.corpus import SpanCorpus
+
     if origin.is_of(corpus):
         return corpus
     where = [f"{column}={value}" for column, value in origin.where.items()]
+    columns = dict(origin.columns)
+    again: Corpus
     try:
-        again = Columns(**origin.columns, where=where, encoding=encoding).load(file)
+        if "offsets" in columns:  # a file of spans
+            again = SpanFile.of(columns).load(file, strict=False)
+        elif isinstance(corpus, SpanCorpus):
+            how = Columns(**columns, where=where, encoding=encoding)
+            again = load_annotated(file, SpanFile(), how)
+        else:
+            again = Columns(**columns, where=where, encoding=encoding).load(file)
     except DataError:
         return None
     return again if origin.is_of(again) else None

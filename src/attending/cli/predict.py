@@ -1,19 +1,20 @@
 """``attending predict``: one answer for every row, in the order of the file."""
 
-import json as json_lines
-import sys
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attending.cli import options
+from attending.cli import options, predict_fhir, spans
 from attending.cli.columns import STDIN, Columns
 from attending.cli.console import Screen
+from attending.cli.predict_fhir import FhirTarget, written_in_words
+from attending.cli.predict_spans import SpanTarget, predict_spans
+from attending.cli.predicted import answers_in_words, count_answers, write_lines
 from attending.cli.progress import Progress
-from attending.cli.rows import counts_in_words, line_numbers, unreadable_lines
+from attending.cli.rows import unreadable_lines
 from attending.cli.tables import facts
 from attending.errors import DataError, OutputError
 
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from attending.records import Prediction
 
 _AT_ONCE = 256
-_FATES = {
-    "empty_text": "without text",
-    "too_long": "too long",
-    "failed": "failed",
-}
 
 
 def predict(
@@ -36,8 +32,8 @@ def predict(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Rows to answer; they need no label. [bold]-[/] reads JSON lines from standard "
-            "input.",
+            help="Rows to answer; they need no label: a table, FHIR messages, for a tagger also a "
+            "folder of texts or CoNLL. [bold]-[/] reads JSON lines from standard input.",
             show_default=False,
         ),
     ],
@@ -46,17 +42,18 @@ def predict(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write, .jsonl or .csv (each also .gz); [bold]-[/] writes JSON lines to "
-            "standard output.",
+            help="File to write, .jsonl or .csv (each also .gz), for a tagger also a folder; "
+            "[bold]-[/] writes JSON lines to standard output.",
             rich_help_panel=options.OUTPUT,
         ),
     ],
     format: Annotated[
-        Literal["jsonl", "csv"] | None,
+        Literal["jsonl", "csv", "fhir", "brat", "conll", "doccano", "label-studio"] | None,
         typer.Option(
             "--format",
-            metavar="jsonl|csv",
-            help="Kind of file; by its name if left out.",
+            metavar="jsonl|csv|fhir|brat|conll",
+            help="Kind of file; by its name if left out. A tagger writes jsonl, brat, conll, "
+            "doccano or label-studio, any other model jsonl, csv or fhir.",
             rich_help_panel=options.OUTPUT,
             show_default=False,
         ),
@@ -69,50 +66,124 @@ def predict(
     id: options.Id = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    input_format: options.InputFormat = None,
+    source_format: spans.From = None,
+    offsets: spans.Offsets = "auto",
+    tag_column: spans.TagColumn = -1,
+    documents: spans.Documents = "auto",
+    scheme: spans.WriteScheme = None,
+    span_scores: Annotated[
+        bool,
+        typer.Option(
+            "--span-scores",
+            help="BRAT: write each span's score as a note on it.",
+            rich_help_panel=spans.PANEL,
+        ),
+    ] = False,
+    fhir: predict_fhir.Release = None,
+    priorities: predict_fhir.PriorityFile = None,
+    codes: predict_fhir.Codes = None,
+    zone: predict_fhir.Zone = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Answer every row, in order: a label with its probability, or why there is none.
 
-    A row that can't be read keeps its place with status [bold]failed[/], a text that shows nothing
-    gets [bold]empty_text[/]; neither gets a label. Only counts are printed, never a text.
+    A tagger finds the spans of every row instead. A row that can't be read keeps its place with
+    status [bold]failed[/], a text that shows nothing gets [bold]empty_text[/]; neither gets a
+    label. Only counts are printed, never a text.
     """
     from attending.models.base import require_method
-    from attending.models.store import load_model
+    from attending.models.store import load_model, load_tagger
 
     screen = Screen(json or out == STDIN)
-    _require_possible(out, format, evidence, json, force)
+    columns = Columns(
+        text=text, label="", id=id, where=where, encoding=encoding, input_format=input_format,
+        zone=zone,
+    )  # fmt: skip
+    span_file = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
+    to_fhir = FhirTarget.of(out, format, fhir, priorities, codes, force)
+    if json and out == STDIN:
+        raise DataError("--json and --out - both write to standard output")
+    if spans.is_tagger(model):
+        _refuse_for_tagger(model, evidence, to_fhir is not None)
+        target = SpanTarget.of(out, format, scheme, span_scores, force)
+        predict_spans(screen, load_tagger(model), file, span_file, columns, target, json)
+        return
+    if scheme or span_scores:
+        raise DataError("--scheme and --span-scores are for taggers", found=model)
+    if to_fhir is None:
+        _require_possible(out, format, evidence, force)
     loaded = load_model(model)
+    if to_fhir is not None:
+        to_fhir.require(loaded.labels)
     if evidence:
         require_method(method, loaded.methods, loaded.recipe.name)
-    corpus = Columns(text=text, label="", id=id, where=where, encoding=encoding).load(file)
+    corpus = spans.load_labelled(file, span_file, columns, f'model "{model}"', known=False)
     screen.tell_all("note", corpus.notes)
     screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
     with Progress(screen, "predicting") as progress:
         predictions = loaded.predict(corpus.rows, progress=progress)
     if evidence:
         predictions = explained(screen, loaded, corpus, predictions, method)
-    if out == STDIN:
-        for prediction in predictions:
-            line = json_lines.dumps(prediction.to_dict(), ensure_ascii=False, allow_nan=False)
-            sys.stdout.write(line + "\n")
-    else:
-        _write(out, format, predictions, loaded, force)
-    if json:
-        screen.data(_counts(corpus, predictions, loaded, out))
-    else:
-        screen.show(facts(_summary(corpus, predictions, loaded, out)))
+    _finish(screen, corpus, predictions, loaded, to_fhir or Target(out, format, force), json)
 
 
-def _require_possible(
-    out: str, format: str | None, evidence: bool, json: bool, force: bool
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where predictions go that are no FHIR."""
+
+    out: str
+    format: Any
+    force: bool
+
+
+def _finish(
+    screen: Screen,
+    corpus: "Corpus",
+    predictions: Sequence["Prediction"],
+    model: "Model",
+    target: Target | FhirTarget,
+    json: bool,
 ) -> None:
+    """Write predictions, and tell what became of the rows."""
+    counts = count_answers(corpus, predictions, model.labels, str(target.out))
+    told = list(answers_in_words(counts))
+    if isinstance(target, FhirTarget):
+        written = target.write(corpus.rows, predictions, model)
+        screen.tell_all("note", written.notes)
+        counts |= {"resources": written.resources, "priorities": written.priorities}
+        told += written_in_words(written)
+    elif target.out == STDIN:
+        write_lines(predictions)
+    else:
+        _write(target, predictions, model)
+    if json:
+        screen.data(counts)
+    else:
+        screen.show(facts(told))
+
+
+def _refuse_for_tagger(model: str, evidence: bool, fhir: bool) -> None:
+    """Refuse what a tagger doesn't give.
+
+    Raises:
+        DataError: If evidence or FHIR was asked for.
+    """
+    for option, asked in (("--evidence", evidence), ("FHIR", fhir)):
+        if asked:
+            raise DataError(
+                f"{option} is for models that give documents labels",
+                found=f"{model}, which tags spans",
+                step="Write spans with --format brat, conll or jsonl.",
+            )
+
+
+def _require_possible(out: str, format: str | None, evidence: bool, force: bool) -> None:
     """Refuse what can't be written before anything is read."""
     if out == STDIN:
         if format == "csv":
             raise DataError("CSV is written to a file only", step="Name one with --out.")
-        if json:
-            raise DataError("--json and --out - both write to standard output")
         return
     from attending.data.readers import kind_of
 
@@ -150,59 +221,9 @@ def explained(
     return found
 
 
-def _write(
-    out: str, format: Any, predictions: Sequence["Prediction"], model: "Model", force: bool
-) -> None:
+def _write(target: Target, predictions: Sequence["Prediction"], model: "Model") -> None:
     from attending.data.writers import write_predictions
 
-    write_predictions(predictions, out, format, labels=model.labels, force=force)
-
-
-def _summary(
-    corpus: "Corpus", predictions: Sequence["Prediction"], model: "Model", out: str
-) -> list[tuple[str, str]]:
-    """Count what became of the rows, in words."""
-    from attending.data.wording import plural
-
-    counts = _counts(corpus, predictions, model, out)
-    total, status = counts["rows"], counts["status"]
-    parts = [f"{status.get('ok', 0):,} answered"]
-    for name, fate in _FATES.items():
-        if status.get(name):
-            lines = counts["lines"].get(name)
-            parts.append(
-                f"{status[name]:,} {fate}" + (f" ({line_numbers(lines)})" if lines else "")
-            )
-    pairs = [("rows", f"{total:,}: {', '.join(parts)}")]
-    pairs.append(("labels", counts_in_words(counts["labels"])))
-    silent = total - status.get("ok", 0) + counts["abstained"]
-    if silent:
-        unsure = f", {counts['abstained']:,} of them for doubt" if counts["abstained"] else ""
-        pairs.append(("no label", f"{plural(silent, 'row')}{unsure}: for a person to read"))
-    if counts["read_in_part"]:
-        pairs.append(
-            ("read in part", f"{counts['read_in_part']:,}: too long to be read to the end")
-        )
-    if out != STDIN:
-        pairs.append(("written", out))
-    return pairs
-
-
-def _counts(
-    corpus: "Corpus", predictions: Sequence["Prediction"], model: "Model", out: str
-) -> dict[str, Any]:
-    """Count what became of the rows."""
-    lines: dict[str, list[int]] = {}
-    for row, prediction in zip(corpus.rows, predictions, strict=True):
-        if prediction.status != "ok" and row.source is not None:
-            lines.setdefault(prediction.status, []).append(row.source.line)
-    given = Counter(label for p in predictions for label in p.labels)
-    return {
-        "rows": len(predictions),
-        "status": dict(Counter(p.status for p in predictions)),
-        "lines": lines,
-        "labels": {label: given[label] for label in model.labels.ids},
-        "abstained": sum(p.abstained for p in predictions),
-        "read_in_part": sum(p.status == "ok" and p.read.truncated for p in predictions),
-        "written": None if out == STDIN else out,
-    }
+    write_predictions(
+        predictions, target.out, target.format, labels=model.labels, force=target.force
+    )

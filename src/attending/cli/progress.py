@@ -97,6 +97,7 @@ class TrainingProgress(Progress):
 def development_figures(metrics: Mapping[str, float]) -> list[str]:
     """Return development figures in words: ``macro-F1 0.871``."""
     written: dict[str, Callable[[float], str]] = {
+        "micro_f1": lambda v: f"micro-F1 {v:.3f}",
         "macro_f1": lambda v: f"macro-F1 {v:.3f}",
         "accuracy": lambda v: f"accuracy {v:.1%}",
         "log_loss": lambda v: f"log loss {v:.3f}",

@@ -27,9 +27,9 @@ overwritten without `--force`. Verbs that print results print JSON with `--json`
 | Exit code | Meaning |
 | --- | --- |
 | 0 | done |
-| 1 | `check` found errors, or Attending itself failed |
+| 1 | `check` found errors, cells of a `study` failed, or Attending itself failed |
 | 2 | bad input: one line says what, where, and what to do |
-| 130 | stopped with Ctrl-C; `train` and `pretrain` go on when the same command is run again |
+| 130 | stopped with Ctrl-C; a `train`, `distil`, `pretrain`, `study` or `score` goes on |
 
 A line of error never holds the text of a document. `--debug`, behind any verb, shows the whole
 traceback and the warnings of libraries, and these may: read them before you pass them on.
@@ -48,8 +48,16 @@ _EXAMPLES = {
         "attending check train.csv test.csv --text body --label urgency",
     ],
     "data portal": ["attending data portal --out messages.csv"],
-    "data convert": ["attending data convert letters.csv letters.jsonl --encoding cp1252"],
+    "data convert": [
+        "attending data convert letters.csv letters.jsonl --encoding cp1252",
+        "attending data convert notes notes.conll",
+    ],
+    "data mimic3": [
+        "attending data mimic3 --path mimic-iii --splits lists --set full --out mimic3"
+    ],
+    "data mimic4": ["attending data mimic4 --path mimic-iv --notes mimic-iv-note --out mimic4"],
     "data split": ["attending data split messages.csv --out parts --by group --test 0.3"],
+    "relevance": ["attending relevance letters.csv --labels codes.jsonl --only C34.9"],
     "labels build": [
         "attending labels build icd10cm --only letters.csv --label codes --out codes.jsonl",
         "attending labels build icdo3 --table morphology.csv --language es --out icdo3.jsonl",
@@ -63,16 +71,52 @@ _EXAMPLES = {
         "attending train messages.csv --labels labels.toml --holdout 0.2 --out model",
         "attending train messages.csv --labels labels.toml --seeds 5 --out models",
         "attending train messages.csv --recipe tfidf-svm --set estimator.alpha=1e-4 --out svm",
+        "attending train notes --recipe btl-ner --holdout 0.2 --out tagger",
+        "attending train train.conll --dev dev.conll --recipe atl-ner --out tagger",
+    ],
+    "distil": [
+        "attending distil model messages.csv --layers 3 --out student",
+        "attending distil models messages.csv --recipe distil-bert-6 --transfer inbox.csv --out s",
+    ],
+    "export": [
+        "attending export model --out small --int8 --rows messages.csv",
     ],
     "evaluate": [
         "attending evaluate model messages.csv",
         "attending evaluate model test.csv --out report",
+        "attending evaluate tagger test.conll --out report --spans-page",
+    ],
+    "decide": [
+        "attending decide model development.csv --recall-floor urgent=0.95 --abstain share=0.1",
+        "attending decide model development.csv --recall-floor none --dry-run",
+    ],
+    "score": [
+        "attending score january.csv february.parquet --model model --out scored",
+        "attending score messages.parquet --model model --out scored --engine ray",
     ],
     "predict": [
         "attending predict model new.csv --out predictions.jsonl --evidence",
         "cat new.jsonl | attending predict model - --out -",
+        "attending predict model inbox.json --out tasks.json --fhir R4",
+        "attending predict tagger new-notes --out found --format brat",
     ],
-    "explain": ["attending explain model test.csv --out words.html --png words.png --tsne map.png"],
+    "study": [
+        "attending study triage.toml --out study --dry-run",
+        "attending study triage.toml --out study",
+    ],
+    "explain": [
+        "attending explain model test.csv --out words.html --png words.png --tsne map.png",
+        "attending explain tagger notes --out spans.html",
+    ],
+    "corrections export": [
+        "attending corrections export --database attending-data/inbox.sqlite --out reviewed.jsonl",
+    ],
+    "serve": [
+        "attending serve model",
+        "attending serve model --host 0.0.0.0 --keys attending-keys.json --retention 90",
+    ],
+    "keys add": ["attending keys add record-system"],
+    "audit verify": ["attending audit verify attending-data/audit.jsonl"],
     "recipes": ["attending recipes"],
     "recipes show": ["attending recipes show lesa-bert > mine.toml"],
     "recipes settings": ["attending recipes settings training"],

@@ -32,16 +32,17 @@ def line_numbers(lines: Iterable[int]) -> str:
 
 
 def findings_in_short(
-    report: "CheckReport", without: Sequence[str] = ()
+    report: "CheckReport", without: Sequence[str] = (), mild: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield severity and message of what matters before training: errors first, no notes.
 
-    ``without`` names kinds of findings to leave out.
+    ``without`` names kinds of findings to leave out, ``mild`` kinds that are warnings here.
     """
     for severity in ("error", "warning"):
         for finding in report.findings:
             if finding.severity == severity and finding.code not in without:
-                yield severity, f"{finding.message} [{finding.code}]"
+                level = "warning" if finding.code in mild else severity
+                yield level, f"{finding.message} [{finding.code}]"
 
 
 def counts_in_words(counts: Mapping[str, int], most: int = 12) -> str:

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
 SUMMARY = "seeds.json"
 _FOLDER = re.compile(r"seed-(\d+)")
-_HEADS = {"macro_f1": "macro-F1", "accuracy": "accuracy", "log_loss": "log loss"}
+_HEADS = {
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "accuracy": "accuracy",
+    "log_loss": "log loss",
+    "strict_micro_f1": "strict micro-F1",
+    "strict_macro_f1": "strict macro-F1",
+    "partial_micro_f1": "partial micro-F1",
+    "unweighted_accuracy": "unweighted accuracy",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,25 @@
 """``attending train``: from labelled rows to a model folder."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attending.cli import options
+from attending.cli import options, spans
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
+from attending.cli.constraints import (
+    Abstain,
+    AbstainBy,
+    RecallFloor,
+    Surely,
+    band_settings,
+    floor_settings,
+    price_lines,
+    require_can,
+)
 from attending.cli.origin import By
 from attending.cli.progress import TrainingProgress, development_figures, duration
 from attending.cli.rows import unreadable_lines
@@ -23,6 +33,12 @@ from attending.cli.seeds import (
     write_summary,
 )
 from attending.cli.tables import facts
+from attending.cli.train_spans import (
+    read_span_data,
+    refuse_label_options,
+    tagger_commands,
+    tell_faults,
+)
 from attending.cli.training_data import (
     HoldoutWish,
     TrainingData,
@@ -37,6 +53,7 @@ from attending.cli.training_data import (
 
 if TYPE_CHECKING:
     from attending.recipe import Recipe
+    from attending.records import LabelSet
 
 _HOLDOUT = "Honest figures from one file"
 
@@ -127,9 +144,14 @@ def train(
     encoding: options.Encoding = "utf-8",
     label_separator: options.LabelSeparator = None,
     empty_labels: options.EmptyLabels = "unlabelled",
-    spans: options.Spans = None,
+    span_column: options.Spans = None,
     input_format: options.InputFormat = None,
     unknown_labels: options.UnknownLabels = "error",
+    source_format: spans.From = None,
+    offsets: spans.Offsets = "auto",
+    tag_column: spans.TagColumn = -1,
+    documents: spans.Documents = "auto",
+    lenient: spans.Lenient = False,
     task: Annotated[
         Literal["auto", "single", "multi"],
         typer.Option(
@@ -138,13 +160,17 @@ def train(
             help="One label a document, or any number; auto: as the rows are.",
         ),
     ] = "auto",
+    recall_floor: RecallFloor = None,
+    surely: Surely = False,
+    abstain: Abstain = None,
+    abstain_by: AbstainBy = None,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Don't look for faults in the rows first.")
     ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Train a model on labelled rows and write its folder.
+    """Train a model on labelled rows, or on annotated spans, and write its folder.
 
     Looks at the rows first as [bold]check[/] does and stops at errors. Ctrl-C leaves a state from
     which the same command goes on, to the same model bit for bit. A test file has no place here:
@@ -153,19 +179,33 @@ def train(
     from attending.recipe import Recipe, parse_setting
 
     screen = Screen(json)
-    cells = (spans, label_separator, empty_labels, input_format)
+    cells = (span_column, label_separator, empty_labels, input_format)
     columns = Columns(text, label, id, group, date, where, encoding, *cells)
     wish = HoldoutWish.of(holdout, split_by, split_seed, holdout_groups)
     require_place(out, force, seeds is not None)
     named = Recipe.load(recipe).with_encoder(encoder)
-    changes = dict(map(parse_setting, settings or ()))
-    data = read_training_data(file, columns, labels, dev, wish, unknown_labels)
-    made = named.for_task(data.task if task == "auto" else task).override(changes)
+    decided = floor_settings(recall_floor, surely) | band_settings(abstain, abstain_by)
+    changes = dict(map(parse_setting, settings or ())) | decided
+    how = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
+    if named.task == "spans":
+        refuse_label_options(named, decided)
+        data = read_span_data(
+            file, how, columns, labels, dev, wish, unknown_labels, strict=not lenient
+        )
+    else:
+        loaded = spans.load_labelled(file, how, columns, f'recipe "{named.name}"')
+        data = read_training_data(file, columns, labels, dev, wish, unknown_labels, loaded=loaded)
+    used = how if data.tagged and how.holds_spans(file) else columns
+    made = named.for_task(data.task if task == "auto" else task)
+    require_decision(made, decided, data.labels)
+    made = made.override(changes)
     _announce(screen, data, Recipe.load(recipe), made, settings or ())
     counter = None if no_check else recipe_counter(made)
     if not no_check:
-        again = shlex.join(["attending", "check", file, *([dev] if dev else []), *columns.words()])
-        report = look_first(data, counter, screen, again)
+        again = shlex.join(["attending", "check", file, *([dev] if dev else []), *used.words()])
+        # Types are ids to a tagger that doesn't read what they mean.
+        bare = data.tagged and "label_states" not in made.slots
+        report = look_first(data, counter, screen, again, ("labels-without-text",) if bare else ())
         screen.say(facts(window_facts(report, made)))
     runs = [
         _train_one(
@@ -177,9 +217,24 @@ def train(
         write_summary(out, runs)
         drop_others(out, runs) if force else None
     if json:
-        screen.data(_machine(out, runs, data))
+        screen.data(machine(out, runs, data))
     else:
-        _conclude(screen, out, runs, data, file, columns)
+        conclude(screen, out, runs, data, file, used)
+
+
+def require_decision(recipe: "Recipe", settings: Mapping[str, object], labels: "LabelSet") -> None:
+    """Refuse recall floors and bands that can't be had, before hours of training.
+
+    Raises:
+        DataError: If the recipe's decoder has none.
+        LabelError: If a floor is of a label that can't have one.
+    """
+    from attending.specs.decoders import read_floors
+    from attending.training.constraints import require_floors
+
+    require_can(recipe, settings)
+    floors: Any = settings.get("decoder.recall_floors")
+    require_floors(labels, read_floors(tuple(floors) if floors else None))
 
 
 def _announce(
@@ -194,6 +249,7 @@ def _announce(
     if made.family == "neural":
         pairs.append(("encoder", _encoder(named, made)))
     screen.say(facts(pairs))
+    tell_faults(screen, data)
     screen.tell_all("note", data.train.notes)
     screen.tell_all("note", data_remarks(data))
     problems = list(unreadable_lines(data.train.problems))
@@ -214,7 +270,7 @@ def _train_one(
     screen: Screen, data: TrainingData, recipe: "Recipe", seed: int, folder: Path, force: bool
 ) -> Run:
     """Train one model, or take the one that an earlier run of the same command left."""
-    from attending.training.job import train_into
+    from attending.training.job import train_into, train_tagger_into
 
     done = None if force else finished(folder, recipe, data.labels, data.origin, seed)
     if done is not None:
@@ -222,7 +278,8 @@ def _train_one(
         return done
     training = recipe.get("training")
     with TrainingProgress(screen, training.epochs if training else None) as progress:
-        fitted = train_into(
+        into: Any = train_tagger_into if data.tagged else train_into
+        fitted = into(
             folder,
             recipe,
             data.train.documents,
@@ -241,6 +298,8 @@ def _remarks(run: Run) -> Iterator[str]:
     yield from run.notes
     if run.facts.get("rows_without_text"):
         yield f"{run.facts['rows_without_text']} rows without text: not trained on"
+    if run.facts.get("rows_without_answer"):
+        yield f"{run.facts['rows_without_answer']} rows that the teacher could not answer: left out"
     if run.facts.get("skipped_steps"):
         yield f"{run.facts['skipped_steps']} steps were not finite and left out"
     yield from run.facts.get("encoder_notes") or ()
@@ -250,20 +309,23 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"{len(notes) - 3:,} more labels start like these"
 
 
-def _conclude(
+def conclude(
     screen: Screen,
     out: Path,
     runs: Sequence[Run],
     data: TrainingData,
     file: str,
-    columns: Columns,
+    how: Columns | spans.SpanFile,
 ) -> None:
     """Show development figures, where the model is, and what to type next."""
+    from attending.data.wording import plural
+
     first = runs[0]
     screen.tell_all("note", _remarks(first))
     rows = first.facts.get("development_rows")
     chose = "chose the checkpoint and" if "encoder" in first.facts else "set"
-    too_good = f"{rows:,} rows that also {chose} the calibration, so a little too good"
+    what = plural(rows or 0, "document" if data.tagged else "row")
+    too_good = f"{what} that also {chose} the calibration, so a little too good"
     if len(runs) > 1:
         seconds = [float(run.facts.get("seconds", 0)) for run in runs]
         screen.show(spread_table({f"seed {r.seed}": r.metrics for r in runs}, seconds))
@@ -273,20 +335,40 @@ def _conclude(
         if first.metrics:
             line = ", ".join(development_figures(first.metrics))
             pairs.append(("development", f"{line}; on {too_good}"))
+        pairs += [] if data.tagged else decision_lines(first.folder)
         pairs.append(("time", duration(float(first.facts.get("seconds", 0)))))
     pairs.append(("model", f"{out}{'/seed-*' if len(runs) > 1 else ''}"))
     screen.show(facts(pairs), "")
-    test = file if data.held_out else "test.csv"
-    words = columns.words() if data.held_out else columns.words("text", "label", "id", "group")
-    why = f"  # on the {data.held_out:,} documents held out" if data.held_out else ""
     screen.show("Next:")
-    screen.commands(f"  {shlex.join(['attending', 'evaluate', str(out), test, *words])}{why}")
-    if len(runs) == 1:
+    following = tagger_commands if data.tagged else _following
+    for command in following(out, data, file, how, len(runs) > 1):
+        screen.commands(f"  {command}")
+
+
+def _following(
+    out: Path, data: TrainingData, file: str, how: Columns | spans.SpanFile, several: bool
+) -> Iterator[str]:
+    """Yield what to type next: evaluate, then predict."""
+    test = file if data.held_out else "test.csv"
+    words = how.words() if data.held_out else how.words("text", "label", "id", "group")
+    why = f"  # on the {data.held_out:,} documents held out" if data.held_out else ""
+    yield f"{shlex.join(['attending', 'evaluate', str(out), test, *words])}{why}"
+    if not several:
         predict = ["attending", "predict", str(out), "new.csv", "--out", "predictions.jsonl"]
-        screen.commands(f"  {shlex.join([*predict, *columns.words('text', 'id')])} --evidence")
+        yield f"{shlex.join([*predict, *how.words('text', 'id')])} --evidence"
 
 
-def _machine(out: Path, runs: Sequence[Run], data: TrainingData) -> dict[str, object]:
+def decision_lines(folder: Path) -> list[tuple[str, str]]:
+    """Return what the recall floors and the band of a model folder cost."""
+    from json import loads
+
+    from attending.parts.decoders import Decision
+
+    return list(price_lines(Decision.from_dict(loads((folder / "decision.json").read_text()))))
+
+
+def machine(out: Path, runs: Sequence[Run], data: TrainingData) -> dict[str, object]:
+    """Return for machines what trainings made."""
     return {
         "folder": str(out),
         "labels": list(data.labels.ids),

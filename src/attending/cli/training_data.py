@@ -1,6 +1,6 @@
 """The rows of a training run: read, matched with the labels, split, and looked at."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -58,10 +58,26 @@ class TrainingData:
 
     @property
     def task(self) -> "Task":
-        """Whether the rows have one label each, or any number."""
+        """Whether the rows have one label each, or any number; or spans."""
         from attending.training.rows import task_of
 
-        return task_of(self.train.documents)
+        return "spans" if self.tagged else task_of(self.train.documents)
+
+    @property
+    def tagged(self) -> bool:
+        """Whether the rows are documents with annotated spans, and the labels their types."""
+        from attending.data.spans.corpus import SpanCorpus
+
+        return isinstance(self.train, SpanCorpus)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many training documents have each label; how many spans there are of each type."""
+        from attending.data.spans.corpus import SpanCorpus
+
+        train = self.train
+        found = train.type_counts if isinstance(train, SpanCorpus) else train.label_counts
+        return {x: found.get(x, 0) for x in self.labels.ids}
 
     @property
     def held_out(self) -> int:
@@ -76,8 +92,13 @@ def read_training_data(
     dev: str | None,
     wish: HoldoutWish,
     unknown: Literal["error", "skip"],
+    *,
+    loaded: "Corpus | None" = None,
+    known: "LabelSet | None" = None,
 ) -> TrainingData:
     """Read a training file, its labels and a development file; hold out what is to be held out.
+
+    ``loaded`` is the file if it is read already, ``known`` the labels where none are named.
 
     Raises:
         DataError: If a file can't be read or split.
@@ -85,9 +106,12 @@ def read_training_data(
     """
     from attending.data.labels import infer_labels, load_labels, require_known
 
-    loaded = columns.load(file)
-    path = labels or (BUNDLED if file == BUNDLED else None)
-    known = load_labels(path) if path else infer_labels(loaded)
+    loaded = columns.load(file) if loaded is None else loaded
+    path = labels or (BUNDLED if file == BUNDLED and known is None else None)
+    if path:
+        known = load_labels(path)
+    elif known is None:
+        known = infer_labels(loaded)
     train = require_known(loaded, known, unknown)
     held = None
     if wish.share is not None or wish.groups is not None:
@@ -112,9 +136,10 @@ def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
     part = (
         f"{len(data.train):,} of {origin.documents:,}" if data.held_out else f"{len(data.train):,}"
     )
-    yield "file", f"{origin.file}: {part} documents to train on; {described(origin.columns)}"
-    counts = data.train.label_counts
-    yield "labels", counts_in_words({x: counts.get(x, 0) for x in data.labels.ids})
+    counts = data.counts
+    how = f"{sum(counts.values()):,} spans" if data.tagged else described(origin.columns)
+    yield "file", f"{origin.file}: {part} documents to train on; {how}"
+    yield "types" if data.tagged else "labels", counts_in_words(counts)
     if origin.holdout:
         yield "held out", f"{data.held_out:,} documents: {origin.holdout.in_words}"
     if data.development is not None:
@@ -147,7 +172,11 @@ def encoder_name(recipe: "Recipe") -> str | None:
 
 
 def look_first(
-    data: TrainingData, counter: TokenCounter | None, screen: Screen, again: str
+    data: TrainingData,
+    counter: TokenCounter | None,
+    screen: Screen,
+    again: str,
+    without: Sequence[str] = (),
 ) -> "CheckReport":
     """Check the rows, tell errors and warnings in short, and stop at errors.
 
@@ -156,6 +185,7 @@ def look_first(
         counter: Counts tokens.
         screen: Where to tell.
         again: The command that shows all of it.
+        without: Kinds of findings that don't matter here.
 
     Raises:
         DataError: If an error was found.
@@ -171,8 +201,10 @@ def look_first(
         count_tokens=counter.count if counter else None,
         max_tokens=counter.limit if counter else None,
     )
-    hidden = _NO_MATTER if data.origin.holdout is None else (*_NO_MATTER, "duplicates")
-    found = list(findings_in_short(report, hidden))
+    hidden = (*_NO_MATTER, *without, *(() if data.origin.holdout is None else ("duplicates",)))
+    # Where a sentence is a document, short ones recur, in official splits too.
+    mild = ("leak-text",) if data.tagged else ()
+    found = list(findings_in_short(report, hidden, mild))
     screen.tell_all("warning", (message for severity, message in found if severity != "error"))
     errors = [message for severity, message in found if severity == "error"]
     if errors:
@@ -201,4 +233,6 @@ def window_facts(report: "CheckReport", recipe: "Recipe") -> Iterator[tuple[str,
             "error": "refused as too long",
         }
         line += f"; {tokens.over:,} longer ones are {fates[spec.on_overflow]}"
+    if tokens.largest > spec.most_tokens and spec.on_overflow == "window":
+        line += f", but no further than token {spec.most_tokens:,}"
     yield "windows", line

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from attending.data.columns import SPANS, find_columns, find_named, quoted
+from attending.data.fhir.loading import fhir_files, fhir_stream, load_rows
+from attending.data.fhir.rows import COLUMNS as FHIR_COLUMNS
 from attending.data.files import decode, read_bytes
 from attending.data.label_cells import EmptyCells, LabelCells
 from attending.data.libmultilabel import FORMAT, read_libmultilabel
@@ -176,14 +178,18 @@ def load_corpus(
     label_separator: str | None = None,
     empty_labels: EmptyCells = "unlabelled",
     spans: str | None = None,
-    format: Literal["libmultilabel"] | None = None,
+    format: Literal["libmultilabel", "fhir"] | None = None,
     strict: bool = False,
+    zone: str | None = None,
 ) -> Corpus:
     """Read documents from a file, from several files in turn, or the bundled ``portal``.
 
     Columns that aren't named are found by their usual names; every other column becomes an
     attribute. Text is taken as it is. White space around labels and groups is removed and
     counted. A row without a usable text stays in the corpus as ``Unreadable``.
+
+    FHIR messages (a resource, a Bundle, NDJSON) are told by their content; their fields become
+    attributes, and no column needs to be named. See ``attending.data.fhir``.
 
     Args:
         source: ``"portal"``, or CSV, TSV, JSON lines (each also ``.gz``) or Parquet, or an open
@@ -203,8 +209,10 @@ def load_corpus(
         spans: Column of annotated spans, in one of the shapes of ``attending.data.annotations``.
             Those outside the text or with other words than stand there are left out and counted.
             Without it, ``spans`` or ``evidence`` is read if it holds objects with start and end.
-        format: ``libmultilabel`` for that library's files without header, whatever their name.
+        format: ``libmultilabel`` for that library's files without header, whatever their name;
+            ``fhir`` for FHIR that isn't recognised.
         strict: Raise on the first unreadable row instead of keeping it.
+        zone: FHIR only: zone of times that name none, such as ``Europe/Berlin``.
 
     Raises:
         DataError: If a file or a column can't be used, or nothing is left.
@@ -213,26 +221,40 @@ def load_corpus(
     if format is not None and label_separator is None:
         label_separator = " "
     cells = LabelCells(label_separator, empty_labels)
+    manner: Any = {"strict": strict, "zone": zone}
     if source == BUNDLED:
         tables, name = [bundled_table()], BUNDLED
     elif hasattr(source, "read"):
         name = str(getattr(source, "name", "input")).strip("<>")
-        tables = [read_table_bytes(source.read(), name, "jsonl", encoding)]
+        data, is_fhir = fhir_stream(source.read(), format)
+        if is_fhir:
+            read = load_rows([(name, data)], named, where or {}, encoding=encoding, **manner)
+            return _of_fhir(*read, name, label)
+        tables = [read_table_bytes(data, name, "jsonl", encoding)]
     else:
         paths = [Path(source)] if isinstance(source, str | Path) else [Path(p) for p in source]
         if not paths:
             raise DataError("no file was named", step="Name a file of documents.")
-        tables = [_table(p, encoding, separator, format) for p in paths]
         name = "+".join(_stem(p) for p in paths)
+        if fhir_files(paths, format):
+            files = [(p.name, p) for p in paths]
+            read = load_rows(files, named, where or {}, encoding=encoding, **manner)
+            return _of_fhir(*read, name, label)
+        tables = [_table(p, encoding, separator, format) for p in paths]
     corpus = _assemble(tables, name, named, where or {}, cells, strict)
     return _with_writers(corpus) if source == BUNDLED else corpus
+
+
+def _of_fhir(rows: Sequence[Row], notes: Sequence[str], name: str, label: str | None) -> Corpus:
+    columns = {**FHIR_COLUMNS, **({"label": label} if label else {})}
+    return Corpus(tuple(rows), name, (*notes, *_repeated_ids(rows)), columns)
 
 
 def _table(path: Path, encoding: str, separator: str | None, format: str | None) -> Table:
     if format is None:
         return read_table(path, encoding=encoding, separator=separator)
     if format != FORMAT:
-        raise DataError(f'there is no format "{format}"', allowed=FORMAT)
+        raise DataError(f'there is no format "{format}"', allowed=f"{FORMAT}, fhir")
     return read_libmultilabel(decode(read_bytes(path), path.name, encoding), path.name)
 
 

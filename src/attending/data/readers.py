@@ -99,7 +99,7 @@ def _read_jsonl(text: str, file: str) -> Table:
             continue
         skipped += len(blank)
         blank.clear()
-        row = _parse(line, number)
+        row = parse_line(line, number)
         rows.append(row)
         columns.update(dict.fromkeys(row.cells or ()))
     if not rows:
@@ -117,7 +117,8 @@ def _read_jsonl(text: str, file: str) -> Table:
     return Table(file, tuple(columns), tuple(rows), notes)
 
 
-def _parse(line: str, number: int) -> TableRow:
+def parse_line(line: str, number: int) -> TableRow:
+    """Return the row of a line of JSON, or why it is none."""
     try:
         cells = json.loads(line, parse_int=NumberLiteral, parse_float=NumberLiteral)
     except json.JSONDecodeError as error:

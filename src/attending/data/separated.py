@@ -11,12 +11,15 @@ from attending.data.tables import Table, TableRow
 from attending.data.wording import plural
 from attending.errors import DataError
 
+Lines = Sequence[str]
+"""Lines with their ends: a list, or ``attending.data.streams.LazyLines``."""
 _CELL_LIMIT = 2**31 - 1
 _GUESSES = (";", "\t", "|")
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
+    """Let the csv module read cells of any length."""
     before = csv.field_size_limit(_CELL_LIMIT)
     try:
         yield
@@ -43,32 +46,44 @@ def read_separated(text: str, file: str, separator: str | None, default: str) ->
         DataError: If the file is empty, the first line can't be a header, or names repeat.
     """
     lines = list(io.StringIO(text, newline=""))
-    first, separator = _skip_preamble(lines, separator)
-    with _long_cells():
-        header, start, first_line = _header(lines, first, separator or default, file)
-        notes: list[str] = []
-        if separator is None and len(header) == 1:
-            for guess in _GUESSES:
-                if guess in header[0]:
-                    separator = guess
-                    header, start, first_line = _header(lines, first, guess, file)
-                    shown = "a tab" if guess == "\t" else f'"{guess}"'
-                    notes.append(f"{file}: cells are separated by {shown}")
-                    break
-        columns = _column_names(header, f"{file} line {first_line}")
-        rows, blank = _rows(lines, start, separator or default, columns)
+    with long_cells():
+        columns, start, used, notes = head_of(lines, file, separator, default)
+        rows, blank = _rows(lines, start, used, columns)
     if blank:
         notes.append(f"{file}: {plural(blank, 'blank line')} skipped")
     return Table(file, columns, tuple(rows), tuple(notes))
 
 
-def _skip_preamble(lines: list[str], separator: str | None) -> tuple[int, str | None]:
+def head_of(
+    lines: Lines, file: str, separator: str | None, default: str
+) -> tuple[tuple[str, ...], int, str, list[str]]:
+    """Return the columns, the index of the line after them, the separator used, and notes.
+
+    Raises:
+        DataError: If the file is empty, the first line can't be a header, or names repeat.
+    """
+    first, separator = _skip_preamble(lines, separator)
+    header, start, first_line = _header(lines, first, separator or default, file)
+    notes: list[str] = []
+    if separator is None and len(header) == 1:
+        for guess in _GUESSES:
+            if guess in header[0]:
+                separator = guess
+                header, start, first_line = _header(lines, first, guess, file)
+                shown = "a tab" if guess == "\t" else f'"{guess}"'
+                notes.append(f"{file}: cells are separated by {shown}")
+                break
+    columns = _column_names(header, f"{file} line {first_line}")
+    return columns, start, separator or default, notes
+
+
+def _skip_preamble(lines: Lines, separator: str | None) -> tuple[int, str | None]:
     """Step over the ``sep=;`` line that spreadsheets write, and use what it says."""
     mark = re.fullmatch(r'"?sep=(.)"?', lines[0].rstrip("\r\n"), re.IGNORECASE) if lines else None
     return (1, separator or mark.group(1)) if mark else (0, separator)
 
 
-def _header(lines: list[str], first: int, separator: str, file: str) -> tuple[list[str], int, int]:
+def _header(lines: Lines, first: int, separator: str, file: str) -> tuple[list[str], int, int]:
     """Return the header's cells, the index of the line after it, and its line number."""
     while first < len(lines) and not lines[first].strip():
         first += 1
@@ -97,29 +112,39 @@ def _column_names(header: list[str], where: str) -> tuple[str, ...]:
 
 
 def _rows(
-    lines: list[str], start: int, separator: str, columns: tuple[str, ...]
+    lines: Lines, start: int, separator: str, columns: tuple[str, ...]
 ) -> tuple[list[TableRow], int]:
-    """Return the rows and how many blank lines were skipped.
+    """Return the rows and how many blank lines were skipped."""
+    blanks: list[int] = []
+    return list(rows_of(lines, start, separator, columns, blanks)), len(blanks)
+
+
+def rows_of(
+    lines: Lines,
+    start: int,
+    separator: str,
+    columns: tuple[str, ...],
+    skipped: list[int],
+) -> Iterator[TableRow]:
+    """Yield the rows from a line on; the numbers of blank lines inside the file go to ``skipped``.
 
     In a file of one column a blank line inside the file is an empty cell, not nothing.
     """
-    rows: list[TableRow] = []
     blank: list[int] = []
-    skipped = 0
     for record in _records(lines, start, separator, len(columns)):
         line = record.first + 1
         if record.problem is None and not record.cells:
             blank.append(line)
             continue
         if len(columns) == 1:
-            rows += [TableRow(earlier, {columns[0]: ""}) for earlier in blank]
+            for earlier in blank:
+                yield TableRow(earlier, {columns[0]: ""})
         else:
-            skipped += len(blank)
+            skipped += blank
         blank.clear()
         problem = record.problem or _miscounted(record, len(columns))
         cells = None if problem else dict(zip(columns, record.cells, strict=True))
-        rows.append(TableRow(line, cells, problem))
-    return rows, skipped
+        yield TableRow(line, cells, problem)
 
 
 def _miscounted(record: "_Record", width: int) -> str | None:
@@ -140,7 +165,7 @@ class _Record(NamedTuple):
     problem: str | None = None
 
 
-def _records(lines: list[str], start: int, separator: str, width: int) -> Iterator[_Record]:
+def _records(lines: Lines, start: int, separator: str, width: int) -> Iterator[_Record]:
     """Yield every record.
 
     After a fault only the line it began on is given up, so an unclosed quotation mark can't
@@ -157,7 +182,7 @@ def _records(lines: list[str], start: int, separator: str, width: int) -> Iterat
         if record.problem:
             fault = record.first if fault is None else fault
         elif fault is not None and record.cells:
-            whole = "".join(lines[record.first : record.after]).rstrip("\r\n")
+            whole = "".join(lines[i] for i in range(record.first, record.after)).rstrip("\r\n")
             if len(record.cells) != width or not clean.fullmatch(whole):
                 reason = f"seems to belong to the badly quoted row on line {fault + 1}"
                 record = _Record(record.first, record.first + 1, [], reason)
@@ -167,7 +192,7 @@ def _records(lines: list[str], start: int, separator: str, width: int) -> Iterat
         yield record
 
 
-def _next_record(lines: list[str], start: int, separator: str) -> _Record:
+def _next_record(lines: Lines, start: int, separator: str) -> _Record:
     reader = csv.reader(_from(lines, start), delimiter=separator, strict=True)
     try:
         cells = next(reader)
@@ -182,7 +207,7 @@ def _well_quoted(separator: str) -> re.Pattern[str]:
     return re.compile(rf"{cell}(?:{mark}{cell})*+")
 
 
-def _as_it_stands(lines: list[str], record: _Record, width: int) -> _Record | None:
+def _as_it_stands(lines: Lines, record: _Record, width: int) -> _Record | None:
     """Return a badly quoted TSV line with its tabs taken literally, if their number is right.
 
     That is also done where a quotation mark would join lines that are each complete.
@@ -190,16 +215,23 @@ def _as_it_stands(lines: list[str], record: _Record, width: int) -> _Record | No
     plain = lines[record.first].rstrip("\r\n").split("\t")
     if len(plain) != width or (record.problem is None and not record.cells):
         return None
-    joined = lines[record.first : record.after]
+    joined = [lines[i] for i in range(record.first, record.after)]
     complete = len(joined) > 1 and all(line.count("\t") == width - 1 for line in joined)
     if record.problem is None and len(record.cells) == width and not complete:
         return None
     return _Record(record.first, record.first + 1, plain)
 
 
-def _from(lines: list[str], start: int) -> Iterator[str]:
-    for index in range(start, len(lines)):
-        yield lines[index]
+def _from(lines: Lines, start: int) -> Iterator[str]:
+    """Yield lines as they are needed; of lines that are read as needed, no more than it may."""
+    length = 0
+    while start < len(lines):
+        line = lines[start]
+        length += len(line)
+        if length > getattr(lines, "longest", length):
+            return
+        yield line
+        start += 1
 
 
 def _reason(error: csv.Error) -> str:

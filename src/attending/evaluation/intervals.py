@@ -55,6 +55,17 @@ def percentile_interval(draws: FloatArray, confidence: float) -> Interval | None
     return Interval(float(low), float(high), confidence, int(known.size))
 
 
+def centred(draws: FloatArray, figure: float) -> FloatArray:
+    """Move draws (R,) of a figure between 0 and 1 so that their mean is the figure.
+
+    For averages over labels: rare labels fall out of many draws, which lifts an average over the
+    labels that occur (and lowers one over all of them), so that a plain percentile interval may
+    not hold the figure itself. Undefined draws are left out.
+    """
+    known = draws[~np.isnan(draws)]
+    return np.clip(known - known.mean() + figure, 0.0, 1.0) if known.size else known
+
+
 def bootstrap_interval(
     rows: int,
     statistic: Callable[[IntArray], FloatArray],

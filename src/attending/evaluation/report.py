@@ -15,6 +15,7 @@ from attending.evaluation.metrics import Evaluation
 from attending.evaluation.mistakes import unanswered, worst_mistakes
 from attending.evaluation.multilabel.result import MultiLabelEvaluation
 from attending.evaluation.multilabel.view import multilabel_view
+from attending.evaluation.operating_view import operating_view
 from attending.evaluation.outcome import match
 from attending.evaluation.view import single_label_view
 from attending.evaluation.wording import count, decimal, percent
@@ -57,17 +58,62 @@ def write_report(
     place = Path(folder)
     paths = {kind: place / name for kind, name in FILES.items()}
     _check_free(place, list(paths.values()), force)
+    machine = evaluation.to_dict()
     if isinstance(evaluation, MultiLabelEvaluation):
         name, view = "multilabel", multilabel_view(evaluation, documents, predictions)
     else:
         outcome = match(documents, predictions, labels)
         mistakes, silent = worst_mistakes(outcome, labels), unanswered(outcome, labels)
         name, view = "report", single_label_view(evaluation, mistakes, silent)
-    view |= {"title": title, "context": dict(context)}
-    machine = {"title": title, "context": dict(context), **evaluation.to_dict()}
-    _write(paths["json"], json.dumps(machine, indent=2, allow_nan=False) + "\n")
-    _write(paths["summary"], _render(f"{name}.md.j2", view))
-    _write(paths["page"], _render(f"{name}.html.j2", view))
+        operating = operating_view(outcome, labels)
+        view |= {"operating": operating}
+        machine |= {"operating": operating.to_dict()}
+    return write_rendered(
+        folder,
+        template=name,
+        view=view,
+        machine=machine,
+        title=title,
+        context=context,
+        force=force,
+    )
+
+
+def write_rendered(
+    folder: str | Path,
+    *,
+    template: str,
+    view: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    title: str,
+    context: Mapping[str, str],
+    force: bool = False,
+) -> dict[str, Path]:
+    """Write the three files of a report from what its templates show and what machines read.
+
+    Args:
+        folder: Made where it doesn't exist; other files in it are left alone.
+        template: Name of the templates of the page and of the summary.
+        view: What they show.
+        machine: JSON-safe values.
+        title: The page's heading.
+        context: Facts about the model and the data, shown as given.
+        force: Whether files of these names may be replaced.
+
+    Returns:
+        The paths by kind: ``json``, ``summary``, ``page``.
+
+    Raises:
+        OutputError: If a file exists and ``force`` is false, or the folder can't be written.
+    """
+    place = Path(folder)
+    paths = {kind: place / name for kind, name in FILES.items()}
+    _check_free(place, list(paths.values()), force)
+    facts = {"title": title, "context": dict(context)}
+    body = json.dumps(facts | dict(machine), indent=2, allow_nan=False)
+    _write(paths["json"], body + "\n")
+    _write(paths["summary"], render(f"{template}.md.j2", {**view, **facts}))
+    _write(paths["page"], render(f"{template}.html.j2", {**view, **facts}))
     return paths
 
 
@@ -96,11 +142,17 @@ def _write(path: Path, text: str) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _render(template: str, view: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def render(template: str, view: Mapping[str, Any], package: str = "attending.evaluation") -> str:
+    """Fill a template of a package; it may build on those of the evaluation.
 
+    The filters ``percent``, ``count``, ``decimal``, ``cell`` (Markdown) and ``name`` write figures
+    the way that every report does.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    places = dict.fromkeys((package, "attending.evaluation"))
     environment = Environment(
-        loader=PackageLoader("attending.evaluation"),
+        loader=ChoiceLoader([PackageLoader(place) for place in places]),
         autoescape=template.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -3,37 +3,41 @@
 Letters: N documents, S runs (seeds) of a system, K labels that occur, R random draws.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import DataError, ShapeError
-from attending.evaluation.counts import FloatArray, IntArray, LabelCounts, averages, scores_of
+from attending.evaluation.counts import FloatArray
 from attending.evaluation.intervals import (
-    CELLS_AT_ONCE,
     Interval,
     bootstrap_interval,
     percentile_interval,
     resamples_of,
 )
+from attending.evaluation.pairs import Called, Counted, Metric, Pair, random_halves
 
 __all__ = [
     "Interval",
     "PairedTest",
+    "SeedTest",
     "Spread",
     "bootstrap_interval",
     "holm",
     "mean_and_spread",
+    "mean_interval",
+    "paired_over_seeds",
     "paired_randomisation",
 ]
 
-Metric = Callable[[NDArray[Any], NDArray[Any]], float]
-PER_LABEL = ("precision", "recall", "f1")
 DRAWS = 2000
 TIE = 1e-12
+_ALL_SIGNS = 14
+"""Up to so many seeds, every way to turn signs is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,66 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class SeedTest:
+    """Two systems on the same seeds.
+
+    Attributes:
+        difference: Mean of the differences, one a seed.
+        p_value: Two-sided.
+        least: The smallest p-value that so many seeds can give.
+        seeds: Number of seeds.
+        ahead: Seeds on which the first system is ahead.
+        behind: Seeds on which it is behind.
+    """
+
+    difference: float
+    p_value: float
+    least: float
+    seeds: int
+    ahead: int
+    behind: int
+
+
+def paired_over_seeds(
+    a: Sequence[float], b: Sequence[float], *, rounds: int = 10_000, seed: int = 0
+) -> SeedTest:
+    """Test whether two systems differ over training seeds, by turning signs of the differences.
+
+    a and b hold one figure a seed, in the same order. If the systems were equally good, either
+    could have got either figure of a seed, so the sign of each difference is as good as random.
+    Up to 14 seeds every combination of signs is counted, else ``rounds`` random ones. It asks
+    about seeds: the documents are taken as they are. S seeds can't give less than 2 / 2^S: five
+    seeds that all agree have p = 0.0625.
+
+    Raises:
+        ShapeError: If there are not as many figures in both.
+        DataError: If there is no seed, or a figure is not finite.
+    Source: Fisher 1935, section 21; ``scipy.stats.permutation_test`` with
+    ``permutation_type="samples"``.
+    """
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ShapeError(
+            "the systems have not as many seeds", found=f"{first.shape} and {second.shape}"
+        )
+    differences = first - second
+    if not differences.size or not np.isfinite(differences).all():
+        raise DataError("seeds can't be compared", found=f"{differences.size} finite differences")
+    n = int(differences.size)
+    observed = float(differences.mean())
+    if n <= _ALL_SIGNS:
+        signs = np.array(list(product((1.0, -1.0), repeat=n)))
+        p = float((np.abs(signs @ differences) / n >= abs(observed) - TIE).mean())
+        least = min(1.0, 2.0 / 2**n)
+    else:
+        signs = np.random.default_rng(seed).choice((1.0, -1.0), size=(rounds, n))
+        extreme = int((np.abs(signs @ differences) / n >= abs(observed) - TIE).sum())
+        p, least = (1 + extreme) / (1 + rounds), 1 / (1 + rounds)
+    ahead, behind = int((differences > TIE).sum()), int((differences < -TIE).sum())
+    return SeedTest(observed, p, least, n, ahead, behind)
+
+
+@dataclass(frozen=True, slots=True)
 class PairedTest:
     """Two systems on the same documents.
 
@@ -101,6 +165,11 @@ class PairedTest:
         documents: Documents compared.
         differing: Documents on which any pair of runs disagrees.
         runs: Runs of each system.
+        with_seeds: Bootstrap interval of the difference, documents and runs drawn with
+            replacement; ``None`` for a single run.
+        draws: The differences behind ``with_seeds`` (those behind ``interval`` for a single run).
+        a_runs: The figure of every run of system A.
+        b_runs: The same of system B.
     """
 
     metric: str
@@ -113,6 +182,10 @@ class PairedTest:
     documents: int
     differing: int
     runs: int
+    with_seeds: Interval | None = None
+    draws: tuple[float, ...] = ()
+    a_runs: tuple[float, ...] = ()
+    b_runs: tuple[float, ...] = ()
 
 
 def paired_randomisation(
@@ -129,9 +202,11 @@ def paired_randomisation(
     """Test whether two systems differ on the same documents by approximate randomisation.
 
     truth (N,); a and b (N,) for one run or (S, N) for S seeds, as positions (negative: no
-    answer) or as label ids (empty: no answer). In each round the whole columns of A and B, all
-    seeds together, change places on a random half of the documents; the statistic is the
-    difference of the means over seeds. It asks about the documents: seeds are taken as they are.
+    answer) or as label ids (empty: no answer). Where every seed has a test part of its own, truth
+    is (S, N) over all documents, blank (negative or empty) where a document isn't in a seed's
+    part. In each round the whole columns of A and B, all seeds together, change places on a
+    random half of the documents; the statistic is the difference of the means over seeds. It
+    asks about the documents: seeds are taken as they are.
 
     ``metric`` is a name from ``counts.averages``, or "precision", "recall" or "f1" with
     ``label`` (precision of a label never predicted counts 0), or a function of (truth,
@@ -143,216 +218,88 @@ def paired_randomisation(
         DataError: If the metric or the label is unknown, or there is no document.
     Source: Noreen 1989; Yeh 2000, arXiv:cs/0008005.
     """
-    pair = _Pair.of(np.asarray(truth), np.asarray(a), np.asarray(b))
+    pair = Pair.of(np.asarray(truth), np.asarray(a), np.asarray(b))
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
-    score = _Counted(pair, metric, label) if isinstance(metric, str) else _Called(pair, metric)
-    first, second = score.observed()
+    score = Counted(pair, metric, label) if isinstance(metric, str) else Called(pair, metric)
+    runs = score.observed()
+    first, second = (float(x.mean()) for x in runs)
     difference = first - second
-    if rounds < 1 or not np.isfinite(difference):
-        raise DataError(
-            f"{name} can't be compared",
-            found=f"{first} and {second} in {rounds} rounds",
-            allowed="a metric that is defined for both systems, and 1 round or more",
-        )
+    require_comparable(name, first, second, rounds)
     width = 2 * pair.runs * len(pair.labels)
     halves = random_halves(pair.documents, rounds, seed, width)
     swapped = np.concatenate([score.swapped(block) for block in halves])
     extreme = int((np.abs(swapped) >= abs(difference) - TIE).sum())
     draws = resamples_of(pair.documents, min(rounds, DRAWS), seed, width)
-    drawn = np.concatenate([score.drawn(rows) for rows in draws])
+    blocks = [score.drawn(rows) for rows in draws]
+    drawn = np.concatenate([left - right for left, right in blocks])
+    both = over_runs(drawn, seed)
     return PairedTest(
         metric=f"{name} of {label}" if label is not None else name,
         a=first,
         b=second,
         difference=difference,
-        interval=percentile_interval(drawn, confidence),
+        interval=percentile_interval(drawn.mean(axis=1), confidence),
         p_value=(1 + extreme) / (1 + rounds),
         rounds=rounds,
         documents=pair.documents,
-        differing=int((pair.a != pair.b).any(axis=0).sum()),
+        differing=pair.differing,
         runs=pair.runs,
+        with_seeds=percentile_interval(both, confidence) if pair.runs > 1 else None,
+        draws=tuple(both.tolist()),
+        a_runs=tuple(runs[0].tolist()),
+        b_runs=tuple(runs[1].tolist()),
     )
 
 
-def _blank(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mark entries that stand for "no answer"."""
-    result: NDArray[np.bool_] = values == "" if values.dtype.kind == "U" else values < 0
+def require_comparable(name: str, first: float, second: float, rounds: int) -> None:
+    """Refuse a comparison of what is undefined, or without a round.
+
+    Raises:
+        DataError: If it is one.
+    """
+    if rounds < 1 or not np.isfinite(first - second):
+        raise DataError(
+            f"{name} can't be compared",
+            found=f"{first} and {second} in {rounds} rounds",
+            allowed="a metric that is defined for both systems, and 1 round or more",
+        )
+
+
+def over_runs(drawn: FloatArray, seed: int) -> FloatArray:
+    """Average (R, S) over runs that are drawn with replacement as well, (R,).
+
+    With drawn documents behind the rows, the result varies as it would with another sample of
+    documents and with other seeds. Of a single run nothing can be drawn: it is returned as it is.
+    """
+    rounds, runs = drawn.shape
+    rng = np.random.default_rng([seed, runs])
+    chosen = rng.integers(0, runs, size=(rounds, runs))
+    result: FloatArray = np.take_along_axis(drawn, chosen, axis=1).mean(axis=1)
     return result
 
 
-def _check_shapes(truth: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
-    runs = {len(a), len(b)}
-    if truth.ndim != 1 or not a.shape[1:] == b.shape[1:] == truth.shape or len(runs - {1}) > 1:
-        raise ShapeError(
-            "the systems don't fit the truth or each other",
-            found=f"truth {truth.shape}, systems {a.shape} and {b.shape}",
-            allowed="(documents,) or (runs, documents), as many runs in both or one in one",
-        )
-    kinds = {x.dtype.kind for x in (truth, a, b)}
-    if not (kinds <= {"i", "u"} or kinds == {"U"}):
-        raise ShapeError(
-            "truth and predictions must be of one kind",
-            found=", ".join(sorted(str(x.dtype) for x in (truth, a, b))),
-            allowed="all positions, or all label ids",
-        )
-    if not truth.size or _blank(truth).any():
-        raise DataError(
-            "a paired test needs documents that all have a label",
-            found=f"{int(_blank(truth).sum())} of {truth.size} without",
-        )
+def mean_interval(
+    truth: Sequence[Any] | NDArray[Any],
+    runs: Sequence[Any] | NDArray[Any],
+    metric: str = "macro_f1",
+    *,
+    label: Any = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """Bootstrap interval of a system's mean over runs; documents and runs are drawn.
 
+    truth, runs, ``metric`` and ``label`` are as in ``paired_randomisation``. With a single run,
+    documents alone are drawn.
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two systems with labels as positions 0 .. K-1: truth (N,), a and b (S, N), -1 no answer.
-
-    raw_truth, raw_a and raw_b are the same as they came, for metrics given as functions.
+    Raises:
+        ShapeError: If the shapes don't fit.
+        DataError: If the metric or the label is unknown, or there is no document.
     """
-
-    labels: tuple[Any, ...]
-    truth: IntArray
-    a: IntArray
-    b: IntArray
-    raw_truth: NDArray[Any]
-    raw_a: NDArray[Any]
-    raw_b: NDArray[Any]
-
-    @classmethod
-    def of(cls, truth: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> "_Pair":
-        first, second = np.atleast_2d(a), np.atleast_2d(b)
-        runs = max(len(first), len(second))
-        _check_shapes(truth, first, second)
-        # A system without randomness has one run, set against every run of the other.
-        first = np.broadcast_to(first, (runs, truth.size))
-        second = np.broadcast_to(second, (runs, truth.size))
-        values = np.unique(np.concatenate([truth, first.ravel(), second.ravel()]))
-        values = values[~_blank(values)]
-
-        def place(x: NDArray[Any]) -> IntArray:
-            spot = np.minimum(np.searchsorted(values, x), values.size - 1)
-            return np.where(values[spot] == x, spot, -1).astype(np.int64)
-
-        return cls(
-            tuple(values.tolist()), place(truth), place(first), place(second), truth, first, second
-        )
-
-    @property
-    def documents(self) -> int:
-        return int(self.truth.size)
-
-    @property
-    def runs(self) -> int:
-        return len(self.a)
-
-
-def random_halves(
-    documents: int, rounds: int, seed: int, width: int
-) -> Iterator[NDArray[np.bool_]]:
-    """Draw which documents change places, in blocks (R, N) whose R sum to ``rounds``."""
-    rng = np.random.default_rng(seed)
-    block = max(1, CELLS_AT_ONCE // max(documents, width))
-    for start in range(0, rounds, block):
-        yield rng.random((min(block, rounds - start), documents)) < 0.5
-
-
-class _Counted:
-    """A metric by name: counts are sums over documents, so draws are matrix products."""
-
-    def __init__(self, pair: _Pair, metric: str, label: Any) -> None:
-        self.pair, self.metric = pair, metric
-        self.label = self._position(label)
-        size = len(pair.labels)
-        self.truth = np.eye(size, dtype=np.float32)[pair.truth]
-        self.a, self.b = self._features(pair.a), self._features(pair.b)
-
-    def _position(self, label: Any) -> int | None:
-        """Return the place of the label a metric is of, after checking that they go together."""
-        if self.metric in PER_LABEL:
-            if label not in self.pair.labels:
-                raise DataError(
-                    f'the metric "{self.metric}" needs a label that occurs',
-                    found=repr(label),
-                    allowed=", ".join(str(x) for x in self.pair.labels[:20]),
-                )
-            return self.pair.labels.index(label)
-        known = averages(scores_of(LabelCounts.of(np.eye(2, dtype=np.int64))))
-        if self.metric not in known or label is not None:
-            raise DataError(
-                f'the metric "{self.metric}" is not known'
-                + ("" if label is None else " for one label"),
-                allowed=", ".join([*known, *(f"{x} with a label" for x in PER_LABEL)]),
-            )
-        return None
-
-    def _features(self, given: IntArray) -> NDArray[np.float32]:
-        """Lay out given (S, N) as (N, 2 S K): one-hot answers, then one-hot right answers."""
-        size = len(self.pair.labels)
-        hot = np.eye(size + 1, dtype=np.float32)[given][..., :size]
-        right = hot * (given == self.pair.truth)[..., None]
-        both = np.stack([hot, right]).transpose(2, 0, 1, 3)
-        return np.ascontiguousarray(both.reshape(self.pair.documents, -1))
-
-    def _score(self, sums: NDArray[Any], support: NDArray[Any]) -> FloatArray:
-        """Score sums (R, 2 S K) with support (R, K): the mean over runs, (R,)."""
-        cells = sums.reshape(len(sums), 2, self.pair.runs, len(self.pair.labels))
-        given, right = np.rint(cells[:, 0]), np.rint(cells[:, 1])
-        of = np.broadcast_to(support[:, None, :], given.shape)
-        scores = scores_of(
-            LabelCounts(right.astype(np.int64), of.astype(np.int64), given.astype(np.int64))
-        )
-        if self.label is not None:
-            values = getattr(scores, self.metric)[..., self.label]
-            if self.metric == "precision":
-                values = np.nan_to_num(values)
-        else:
-            values = averages(scores)[self.metric]
-        result: FloatArray = np.asarray(values).mean(axis=1)
-        return result
-
-    def observed(self) -> tuple[float, float]:
-        support = self.truth.sum(axis=0)[None]
-        first = self._score(self.a.sum(axis=0)[None], support)
-        return float(first[0]), float(self._score(self.b.sum(axis=0)[None], support)[0])
-
-    def swapped(self, halves: NDArray[np.bool_]) -> FloatArray:
-        moved = halves.astype(np.float32) @ (self.b - self.a)
-        support = self.truth.sum(axis=0)[None]
-        first = self._score(self.a.sum(axis=0) + moved, support)
-        return first - self._score(self.b.sum(axis=0) - moved, support)
-
-    def drawn(self, rows: IntArray) -> FloatArray:
-        size = self.pair.documents
-        flat = (np.arange(len(rows))[:, None] * size + rows).ravel()
-        times = np.bincount(flat, minlength=len(rows) * size).reshape(len(rows), size)
-        weights = times.astype(np.float32)
-        support = weights @ self.truth
-        return self._score(weights @ self.a, support) - self._score(weights @ self.b, support)
-
-
-class _Called:
-    """A metric given as a function of the truth and the predictions of one run."""
-
-    def __init__(self, pair: _Pair, metric: Metric) -> None:
-        self.pair, self.metric = pair, metric
-
-    def _mean(self, truth: NDArray[Any], runs: NDArray[Any]) -> float:
-        return float(np.mean([self.metric(truth, run) for run in runs]))
-
-    def observed(self) -> tuple[float, float]:
-        pair = self.pair
-        return self._mean(pair.raw_truth, pair.raw_a), self._mean(pair.raw_truth, pair.raw_b)
-
-    def swapped(self, halves: NDArray[np.bool_]) -> FloatArray:
-        truth, a, b = self.pair.raw_truth, self.pair.raw_a, self.pair.raw_b
-        return np.array(
-            [
-                self._mean(truth, np.where(half, b, a)) - self._mean(truth, np.where(half, a, b))
-                for half in halves
-            ]
-        )
-
-    def drawn(self, rows: IntArray) -> FloatArray:
-        truth, a, b = self.pair.raw_truth, self.pair.raw_a, self.pair.raw_b
-        return np.array(
-            [self._mean(truth[i], a[:, i]) - self._mean(truth[i], b[:, i]) for i in rows]
-        )
+    given = np.asarray(runs)
+    pair = Pair.of(np.asarray(truth), given, given)
+    score = Counted(pair, metric, label)
+    width = 2 * pair.runs * len(pair.labels)
+    blocks = [score.drawn(r)[0] for r in resamples_of(pair.documents, draws, seed, width)]
+    return percentile_interval(over_runs(np.concatenate(blocks), seed), confidence)

@@ -9,13 +9,14 @@ from typing import Literal
 from attending.errors import DataError, LabelError, ModelError, nearest
 from attending.explain.words import is_stop_word, join_pieces, word_spans
 from attending.models.base import Model, TokenScores, require_method
-from attending.records import Document, Evidence, Prediction, Row
+from attending.records import Document, Evidence, LabelSet, Prediction, Row
 
 WordScores = Mapping[str | None, Sequence[Evidence]]
 """One document's words with their scores, per label id; ``None`` is for no label in particular."""
 
 _BREAK = re.compile(r"[()\[\]{}.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
 _DOCUMENTS_AT_A_TIME = 256
+_LABELS_AT_A_TIME = 20
 
 
 def explained_labels(prediction: Prediction) -> tuple[str, ...]:
@@ -128,14 +129,14 @@ def explained_words(
     predictions: Sequence[Prediction],
     *,
     method: str | None = None,
-    labels: Literal["predicted", "all"] | Sequence[str] = "predicted",
+    labels: Literal["predicted", "known", "all"] | Sequence[str] = "predicted",
 ) -> list[dict[str | None, list[Evidence]]]:
     """Return, per document, every word with its score for each label that is explained.
 
     Documents whose status is not ``ok`` get an empty mapping. ``method`` is one of
     ``model.methods`` (the first by default). ``labels`` are those each document was predicted to
-    have (the likeliest where it has none), all of them, or the ids given. Where a method can't
-    tell labels apart, the one entry is for the label ``None``.
+    have (the likeliest where it has none), these and its own, all of them, or the ids given. Where
+    a method can't tell labels apart, the one entry is for the label ``None``.
 
     Raises:
         DataError: If documents and predictions don't belong together.
@@ -144,22 +145,43 @@ def explained_words(
     """
     check_pairs(documents, predictions)
     method = require_method(method, model.methods, model.recipe.name)
-    fixed = None if labels == "predicted" else model.labels.ids if labels == "all" else labels
+    fixed: Sequence[str] | None = model.labels.ids if labels == "all" else None
+    if not isinstance(labels, str):
+        fixed = labels
     for label in fixed or ():
         model.labels.position(label)
     found: list[dict[str | None, list[Evidence]]] = [{} for _ in documents]
     for rows in _chunks(documents, predictions):
-        wanted = {i: fixed or explained_labels(predictions[i]) for i in rows}
-        asked = {label for ids in wanted.values() for label in ids}
-        chunk = [row for i in rows if isinstance(row := documents[i], Document)]
-        ordered = [label for label in model.labels.ids if label in asked]
-        scored = model.token_scores(chunk, method=method, labels=ordered)
-        for i, document, scores in zip(rows, chunk, scored, strict=True):
-            keys: list[str | None] = [k for k in wanted[i] if k in scores.scores]
-            if None in scores.scores and (labels == "all" or not keys):
-                keys.insert(0, None)
-            found[i] = {k: word_evidence(document, scores, k, method) for k in keys}
+        wanted = {
+            i: fixed or _own(documents[i], predictions[i], model.labels, labels == "known")
+            for i in rows
+        }
+        for some in _alike(rows, wanted):
+            asked = {label for i in some for label in wanted[i]}
+            chunk = [row for i in some if isinstance(row := documents[i], Document)]
+            ordered = sorted(asked, key=model.labels.position)
+            scored = model.token_scores(chunk, method=method, labels=ordered)
+            for i, document, scores in zip(some, chunk, scored, strict=True):
+                keys: list[str | None] = [k for k in wanted[i] if k in scores.scores]
+                if None in scores.scores and (labels == "all" or not keys):
+                    keys.insert(0, None)
+                found[i] = {k: word_evidence(document, scores, k, method) for k in keys}
     return found
+
+
+def _alike(rows: Sequence[int], wanted: Mapping[int, Sequence[str]]) -> Iterator[list[int]]:
+    """Group rows so that no document is scored for many labels that only others have."""
+    group: list[int] = []
+    asked: set[str] = set()
+    for i in rows:
+        together = asked | set(wanted[i])
+        if group and len(together) > max(_LABELS_AT_A_TIME, len(wanted[i])):
+            yield group
+            group, together = [], set(wanted[i])
+        group.append(i)
+        asked = together
+    if group:
+        yield group
 
 
 def attach_spans(
@@ -189,7 +211,7 @@ def explain(
     predictions: Sequence[Prediction],
     *,
     method: str | None = None,
-    labels: Literal["predicted", "all"] | Sequence[str] = "predicted",
+    labels: Literal["predicted", "known", "all"] | Sequence[str] = "predicted",
 ) -> list[Prediction]:
     """Return the predictions with evidence spans: which words spoke for which label.
 
@@ -224,6 +246,14 @@ def check_pairs(
                 found=f'document "{row.id}" with the prediction of "{prediction.id}"',
                 step="Pass the predictions in the order of the documents.",
             )
+
+
+def _own(row: Row, prediction: Prediction, labels: LabelSet, known: bool) -> tuple[str, ...]:
+    """Return the labels that a document is explained for: those given, and its own if wanted."""
+    more = row.labels or () if known and isinstance(row, Document) else ()
+    return tuple(
+        dict.fromkeys((*explained_labels(prediction), *(x for x in more if x in labels.ids)))
+    )
 
 
 def _by_strength(items: Sequence[Evidence]) -> list[int]:

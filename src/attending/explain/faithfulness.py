@@ -10,6 +10,9 @@ comprehensiveness); at least one word is always taken.
 
 Deleting words makes odd texts, on which any model wavers. So the same is done with words drawn at
 random, and only the difference to that says something about the explanation.
+
+A document with several labels counts once: its drops are the means over its first five labels,
+each with its own words. Random words are the same for all of them.
 """
 
 import math
@@ -21,13 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import DataError
-from attending.explain.evidence import WordScores, check_pairs, explained_labels, leading_words
+from attending.explain.evidence import WordScores, check_pairs, explained_labels
 from attending.explain.words import word_spans
 from attending.models.base import Model, Progress
 from attending.records import Document, Prediction, Row
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """The shares of a document's words that are deleted or kept, as in ERASER."""
+
+_MOST_LABELS = 5
 
 Floats = NDArray[np.float64]
 
@@ -107,8 +112,8 @@ def faithfulness(
         model: Any model; only ``predict`` is called.
         documents: The documents explained.
         predictions: Their predictions, in the same order.
-        words: Their words with scores, as ``explained_words`` gives them. Those of the first
-            predicted label are used, else those of the label ``None``.
+        words: Their words with scores, as ``explained_words`` gives them. Those of the predicted
+            labels are used, else those of the label ``None``.
         shares: Shares of the words to take, each in (0, 1).
         seeds: One random order of the words a seed and document.
         batch: How many changed texts go to the model at a time.
@@ -119,18 +124,19 @@ def faithfulness(
             or no document can be measured.
     """
     _check(documents, predictions, words, shares, seeds)
-    orders = 1 + len(seeds)
     trials = [
         trial
         for i in range(len(documents))
         if (trial := _trial(i, documents[i], predictions[i], words[i], seeds))
     ]
-    step = max(1, batch // (orders * len(shares) * 2))
     drops: list[Floats] = []
-    for start in range(0, len(trials), step):
-        drops += _drops(model, trials[start : start + step], shares)
+    done = 0
+    while done < len(trials):
+        some = _some(trials[done:], batch // (len(shares) * 2))
+        drops += _drops(model, some, shares)
+        done += len(some)
         if progress:
-            progress(min(start + step, len(trials)), len(trials))
+            progress(done, len(trials))
     if not drops:
         raise DataError(
             "no document can be measured",
@@ -168,12 +174,23 @@ def without_words(text: str, removed: Sequence[int] | set[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A document, the label watched, its probability untouched, and orders of its words."""
+    """A document, the labels watched, and orders of its words: one a label, then random ones."""
 
     document: Document
-    label: str
-    full: float
+    labels: tuple[str, ...]
+    full: Floats
     orders: tuple[NDArray[np.int64], ...]
+
+    def drops(self, scores: Floats) -> Floats:
+        """Return mean drops (1 + random orders, shares, 2) from scores (labels, orders, shares, 2).
+
+        The first are those of each label under its own order.
+        """
+        fallen = self.full[:, None, None, None] - scores
+        count = len(self.labels)
+        own = fallen[np.arange(count), np.arange(count)].mean(axis=0)
+        drops: Floats = np.concatenate([own[None], fallen[:, count:].mean(axis=0)])
+        return drops
 
 
 def _trial(
@@ -182,12 +199,25 @@ def _trial(
     labels = explained_labels(prediction)
     if not isinstance(row, Document) or prediction.status != "ok" or not labels:
         return None
-    scored = leading_words(prediction, by_label)
-    if len(scored) < 2:
+    watched = [x for x in labels if x in by_label][:_MOST_LABELS] or [labels[0]]
+    scored = [by_label.get(x, by_label.get(None, ())) for x in watched]
+    count = min(map(len, scored))
+    if count < 2:
         return None
-    ranking = np.argsort([-word.score for word in scored], kind="stable")
-    random = (np.random.default_rng([seed, position]).permutation(len(scored)) for seed in seeds)
-    return _Trial(row, labels[0], prediction.scores[labels[0]], (ranking, *random))
+    rankings = [np.argsort([-word.score for word in words], kind="stable") for words in scored]
+    random = [np.random.default_rng([seed, position]).permutation(count) for seed in seeds]
+    full = np.array([prediction.scores[x] for x in watched])
+    return _Trial(row, tuple(watched), full, (*rankings, *random))
+
+
+def _some(trials: Sequence[_Trial], orders: int) -> Sequence[_Trial]:
+    """Return the first trials, of so many orders in all, but at least one."""
+    total = 0
+    for i, trial in enumerate(trials):
+        total += len(trial.orders)
+        if i and total > orders:
+            return trials[:i]
+    return trials
 
 
 def _drops(model: Model, trials: Sequence[_Trial], shares: Sequence[float]) -> list[Floats]:
@@ -206,9 +236,16 @@ def _drops(model: Model, trials: Sequence[_Trial], shares: Sequence[float]) -> l
     for i, (trial, texts) in enumerate(zip(trials, changed, strict=True)):
         answered = [answers[i, text] for text in texts]
         if all(answer.status == "ok" for answer in answered):
-            kept = np.array([answer.scores[trial.label] for answer in answered])
-            drops.append(trial.full - kept.reshape(len(trial.orders), len(shares), 2))
+            shape = (len(trial.labels), len(trial.orders), len(shares), 2)
+            kept = [[_score(answer, x) for answer in answered] for x in trial.labels]
+            drops.append(trial.drops(np.array(kept).reshape(shape)))
     return drops
+
+
+def _score(answer: Prediction, label: str) -> float:
+    """Return a label's probability; of one whose score was not kept, the lowest that was."""
+    kept = answer.scores
+    return kept[label] if label in kept else min(kept.values(), default=0.0)
 
 
 def _changed(trial: _Trial, order: NDArray[np.int64], share: float) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from attending.explain.evidence import shading
-from attending.explain.words import word_spans
+from attending.explain.excerpts import excerpts, gaps
+from attending.explain.words import Offsets, word_spans
 from attending.records import Evidence
 
 LEVELS = 9
@@ -26,6 +27,7 @@ def shaded(
     words: Sequence[Evidence],
     spans: Sequence[Evidence],
     unread_from: int | None = None,
+    part: Offsets | None = None,
 ) -> Markup:
     """Return a message as HTML for an element that keeps white space.
 
@@ -35,12 +37,14 @@ def shaded(
             ``n1`` to ``n9`` where the score is below zero.
         spans: Evidence, in ``mark`` elements.
         unread_from: Where the part begins in which no word has a score, if not all was read.
+        part: What to show of the message, by default all of it.
     """
     strengths = shading(words)
     starts = [word.start for word in words]
-    edges = {0, len(text), *(at for item in (*words, *spans) for at in (item.start, item.end))}
+    first, last = part or (0, len(text))
+    edges = {first, last, *(at for item in (*words, *spans) for at in (item.start, item.end))}
     edges |= {unread_from} if unread_from is not None else set()
-    cuts = sorted(at for at in edges if 0 <= at <= len(text))
+    cuts = sorted(at for at in edges if first <= at <= last)
     out: list[str] = []
     tags: tuple[str, ...] = ()
     for start, end in pairwise(cuts):
@@ -55,10 +59,29 @@ def shaded(
     return Markup("".join(out))
 
 
-def plain(text: str) -> Markup:
-    """Return a message as HTML without shading."""
-    words = [Evidence(start, end, 0.0, None, "") for start, end in word_spans(text)]
-    return shaded(text, words, ())
+def excerpted(
+    text: str,
+    words: Sequence[Evidence],
+    spans: Sequence[Evidence],
+    unread_from: int | None,
+    parts: Sequence[Offsets],
+) -> Markup:
+    """Return some parts of a message as ``shaded`` gives them, with words left out counted."""
+    out: list[str] = []
+    for count, part in zip(gaps(text, parts), [*parts, None], strict=True):
+        if count:
+            noun = "word" if count == 1 else "words"
+            out.append(f'<span class="gap">\u2026 {count:,} {noun} not shown \u2026</span>')
+        if part is not None:
+            out.append(shaded(text, words, spans, unread_from, part))
+    return Markup("".join(out))
+
+
+def plain(text: str, most: int | None = None) -> Markup:
+    """Return a message as HTML without shading; of a longer one, ``most`` code points."""
+    parts = excerpts(text, (), whole=most or len(text))
+    shown = [Evidence(start, end, 0.0, None, "") for start, end in word_spans(text[: parts[0][1]])]
+    return excerpted(text, shown, (), None, parts)
 
 
 def visible(text: str, joined: bool = True) -> Markup:

@@ -8,6 +8,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from attending.errors import DataError
 from attending.explain.canvas import PALE_INK, Face, Page, ink_on, png, shade
-from attending.explain.evidence import WordScores, check_pairs, leading_words, shading
-from attending.explain.layout import Block, Shade, lay_out
-from attending.explain.wording import caution, label_name, truth, verdict
+from attending.explain.evidence import WordScores, check_pairs, leading_words
+from attending.explain.layout import Block, lay_out
+from attending.explain.panels import Passage, passages
+from attending.explain.wording import caution, label_name, percent, truth, verdict
 from attending.outputs import new_file, require_new
 from attending.records import Document, Evidence, LabelSet, Prediction, Row
 
@@ -29,6 +31,7 @@ _FACE_HEIGHT = 14.5
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C7A00")
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">", "p")
 _MOST_LABELS = 20
+_MOST_PANELS = 6
 _MOST_POINTS = 3000
 _FEWEST_POINTS = 5
 _MAP_CAPTION = (
@@ -65,6 +68,38 @@ def examples_per_label(
     return chosen
 
 
+def examples_of_labels(
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    *,
+    most: int = 4,
+    most_words: int = 300,
+) -> list[int]:
+    """Return positions of a few documents that show as many labels as they can.
+
+    For each label, the most often given first, the middle document by its score is taken among
+    those that have it rightly (or where no labels are known: have it), those of at most
+    ``most_words`` words and with several labels first, unless a document taken before has it too.
+    """
+    check_pairs(documents, predictions)
+    groups: dict[str, list[tuple[tuple[bool, bool], float, int]]] = {}
+    for i, (row, prediction) in enumerate(zip(documents, predictions, strict=True)):
+        if not isinstance(row, Document) or prediction.status != "ok":
+            continue
+        flaws = (len(row.text.split()) > most_words, len(prediction.labels) < 2)
+        for label in prediction.labels:
+            if row.labels is None or label in row.labels:
+                groups.setdefault(label, []).append((flaws, prediction.scores[label], i))
+    chosen: list[int] = []
+    for label in sorted(groups, key=lambda x: (-len(groups[x]), x)):
+        if len(chosen) == most:
+            break
+        if not any(label in predictions[i].labels for i in chosen):
+            best = [entry for entry in sorted(groups[label]) if entry[0] == min(groups[label])[0]]
+            chosen.append(best[len(best) // 2][2])
+    return chosen
+
+
 def attention_png(
     documents: Sequence[Row],
     predictions: Sequence[Prediction],
@@ -75,19 +110,21 @@ def attention_png(
     max_lines: int = 30,
     force: bool = False,
 ) -> None:
-    """Draw messages with their words shaded, a panel each, as in Figure 4 of the LESA paper.
+    """Draw messages with their words shaded, as in Figure 4 of the LESA paper and 1 of LAME's.
 
-    A word is as dark as its score is large beside the strongest word of its message (see
-    ``shading``); scores against the label are not shaded. The picture holds the messages' text:
-    handle it as patient data. ``examples_per_label`` picks one document a label.
+    A message with several labels has a panel for each of them, up to six. Of a long one the
+    passages around the strongest words are drawn. A word is as dark as its score is large beside
+    the strongest word of its message (see ``shading``); scores against the label are not shaded.
+    The picture holds the messages' text: handle it as patient data. ``examples_per_label`` picks
+    one document a label, ``examples_of_labels`` a few with several labels.
 
     Args:
         documents: The documents to draw, a few.
         predictions: Their predictions; those not ``ok`` are drawn without shading.
-        words: Their words with scores, see ``explained_words``; the predicted label's are drawn.
+        words: Their words with scores, see ``explained_words``; the predicted labels' are drawn.
         labels: The labels' names.
         path: The PNG to write.
-        max_lines: Lines drawn of a message; the words left out are counted below it.
+        max_lines: Lines drawn of a message; the words left out are counted.
         force: Whether a file of that name is replaced.
 
     Raises:
@@ -98,25 +135,30 @@ def attention_png(
     require_new(path, force=force)
     check_pairs(documents, predictions, words)
     drawn = [
-        (row, prediction, leading_words(prediction, by_label))
+        panel
         for row, prediction, by_label in zip(documents, predictions, words, strict=True)
         if isinstance(row, Document)
+        for panel in _panels(row, prediction, by_label, labels)
     ]
     if not drawn:
         raise DataError("there is no document to draw", found=f"{len(documents)} rows")
     face, bold, small = Face(_SIZE), Face(_SIZE, "bold"), Face(8.0)
     inner = _WIDTH - 2 * _MARGIN
-    blocks = [lay_out(row.text, _shades(w), inner, face, max_lines) for row, _, w in drawn]
+    laid = [passages(panel.document, panel.words, inner, face, max_lines) for panel in drawn]
     tops = [_MARGIN]
-    for block in blocks:
-        tops.append(tops[-1] + _HEAD + _LINE * (block.lines + bool(block.hidden)) + _GAP)
-    methods = {word.method for *_, scored in drawn for word in scored}
+    for panel, parts in zip(drawn, laid, strict=True):
+        heads = _HEAD * ((panel.heading is not None) + (panel.label is not None))
+        tops.append(tops[-1] + heads + _LINE * sum(part.lines for part in parts) + _GAP)
+    methods = {word.method for panel in drawn for word in panel.words}
     note = "\n".join(f"{method}: {caution(method)}" for method in sorted(methods))
     foot = lay_out(note, [], inner, small, max_lines)
     page = Page(_WIDTH, tops[-1] + 34 + 12 * foot.lines + _MARGIN / 2)
-    for top, block, (row, prediction, _) in zip(tops, blocks, drawn, strict=False):
-        page.text(_MARGIN, top + 12, bold.cut(_heading(row, prediction, labels), inner), bold)
-        _draw(page, top + _HEAD, block, face)
+    for top, panel, parts in zip(tops, drawn, laid, strict=False):
+        for title, style in ((panel.heading, bold), (panel.label, face)):
+            if title is not None:
+                page.text(_MARGIN, top + 12, style.cut(title, inner), style)
+                top += _HEAD
+        _draw(page, top, parts, face)
     _legend(page, tops[-1], foot, small)
     with new_file(path, force=force) as file:
         file.write(page.png())
@@ -163,8 +205,37 @@ def tsne_png(
         file.write(png(_map(places, labels, label_set, caption)))
 
 
-def _shades(words: Sequence[Evidence]) -> list[Shade]:
-    return [Shade(w.start, w.end, s) for w, s in zip(words, shading(words), strict=True) if s > 0]
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A message shaded once: its heading where it is the message's first, and for which label."""
+
+    document: Document
+    words: Sequence[Evidence]
+    heading: str | None
+    label: str | None
+
+
+def _panels(
+    row: Document, prediction: Prediction, by_label: WordScores, labels: LabelSet
+) -> list[_Panel]:
+    """Return a message's panels: one, or one a label where it was given several."""
+    heading = _heading(row, prediction, labels)
+    given = [x for x in prediction.labels if x in by_label]
+    if len(given) < 2 and len(prediction.labels) < 2 and len(row.labels or ()) < 2:
+        return [_Panel(row, leading_words(prediction, by_label), heading, None)]
+    panels: list[_Panel] = []
+    known = truth(row, labels)
+    first = row.id if known is None else f"{row.id}  \u00b7  true: {known}"
+    for label in given[:_MOST_PANELS]:
+        sure = percent(prediction.scores[label])
+        right = "" if row.labels is None or label in row.labels else ", not a known label"
+        said = f"{label_name(labels, label)}, {sure}{right}:"
+        panels.append(_Panel(row, by_label[label], None if panels else first, said))
+    rest = len(given) - len(panels)
+    if rest > 0:
+        last = panels[-1]
+        panels[-1] = replace(last, label=f"{last.label} (and {rest} more labels, not drawn)")
+    return panels or [_Panel(row, leading_words(prediction, by_label), heading, None)]
 
 
 def _heading(document: Document, prediction: Prediction, labels: LabelSet) -> str:
@@ -173,16 +244,18 @@ def _heading(document: Document, prediction: Prediction, labels: LabelSet) -> st
     return said if known is None else f"true: {known}  \u00b7  {said}"
 
 
-def _draw(page: Page, top: float, block: Block, face: Face) -> None:
-    for part in block.parts:
-        y = top + part.line * _LINE
-        colour = shade(part.strength)
-        if part.strength > 0:
-            page.box(_MARGIN + part.x, y, part.width, _FACE_HEIGHT, colour)
-        page.text(_MARGIN + part.x, y + 11, part.text, face, ink_on(colour))
-    if block.hidden:
-        rest = f"\u2026 and {block.hidden:,} more words"
-        page.text(_MARGIN, top + block.lines * _LINE + 11, rest, face, PALE_INK)
+def _draw(page: Page, top: float, parts: Sequence[Passage], face: Face) -> None:
+    for passage in parts:
+        if passage.note is not None:
+            page.text(_MARGIN, top + 11, passage.note, face, PALE_INK)
+            top += _LINE
+        for part in passage.block.parts if passage.block else ():
+            y = top + part.line * _LINE
+            colour = shade(part.strength)
+            if part.strength > 0:
+                page.box(_MARGIN + part.x, y, part.width, _FACE_HEIGHT, colour)
+            page.text(_MARGIN + part.x, y + 11, part.text, face, ink_on(colour))
+        top += _LINE * (passage.block.lines if passage.block else 0)
 
 
 def _legend(page: Page, top: float, note: Block, face: Face) -> None:

@@ -10,15 +10,16 @@ interpolation) for the curve.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import DataError
+from attending.explain.evidence import WordScores
 from attending.explain.words import word_spans
-from attending.records import Document, Evidence, Span
+from attending.records import Document, Evidence, Prediction, Row, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Agreement:
     word_precision, word_recall, word_f1: words inside evidence spans against words inside human
     spans; 0 where no evidence was given. average_precision: how well the words' scores rank the
     human words first. chance: the share of words that are human evidence, which is what a random
-    span's precision and, nearly, a random ranking's average precision come to.
+    span's precision and, nearly, a random ranking's average precision come to. hit: 1 if the
+    evidence has any human word, whose mean over documents is the hit rate.
     """
 
     word_precision: float
@@ -36,6 +38,7 @@ class Agreement:
     word_f1: float
     average_precision: float
     chance: float
+    hit: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,31 @@ def average_precision(relevant: NDArray[np.bool_], scores: NDArray[np.float64]) 
     return float(np.sum(precision * np.diff(recall, prepend=0.0)))
 
 
+def spans_of_labels(
+    documents: Sequence[Row], predictions: Sequence[Prediction], words: Sequence[WordScores]
+) -> tuple[list[Document], list[Sequence[Evidence]], list[Sequence[Evidence]]]:
+    """Return what ``plausibility`` takes, one entry a label that was rightly given.
+
+    A document stands there once for each label that it was given and has (or was given, where its
+    labels aren't known), with the spans that people marked for that label or for none in
+    particular. Where words have scores for no label in particular, it stands there once, if all
+    its labels are right.
+    """
+    found: list[tuple[Document, Sequence[Evidence], Sequence[Evidence]]] = []
+    for row, prediction, by_label in zip(documents, predictions, words, strict=True):
+        if not isinstance(row, Document) or prediction.status != "ok":
+            continue
+        known = prediction.labels if row.labels is None else row.labels
+        if set(by_label) == {None} and set(known) == set(prediction.labels):
+            found.append((row, by_label[None], prediction.evidence))
+        for label in prediction.labels:
+            if label in by_label and label in known:
+                marked = tuple(s for s in row.spans if s.label in (None, label))
+                given = [e for e in prediction.evidence if e.label == label]
+                found.append((replace(row, spans=marked), by_label[label], given))
+    return [x for x, _, _ in found], [x for _, x, _ in found], [x for _, _, x in found]
+
+
 def words_inside(text: str, spans: Sequence[Span] | Sequence[Evidence]) -> NDArray[np.bool_]:
     """Return which of a text's words overlap any of the spans: (N,) bool in text order."""
     words = word_spans(text)
@@ -133,4 +161,5 @@ def _agreement(
         word_f1=2 * both / (int(human.sum()) + int(found.sum())),
         average_precision=average_precision(human, scores),
         chance=float(human.mean()),
+        hit=float(both > 0),
     )

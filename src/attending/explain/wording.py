@@ -1,5 +1,7 @@
 """How labels, probabilities and the limits of an explanation are put into words."""
 
+from collections.abc import Sequence
+
 from attending.records import Document, LabelSet, Prediction
 
 CAUTION = (
@@ -18,7 +20,7 @@ WEIGHTS_CAUTION = (
     "not a reason to trust the answer. Read the whole message."
 )
 
-_BARE_ATTENTION = frozenset({"attention", "label-attention"})
+_BARE_ATTENTION = frozenset({"attention", "label-attention", "label-weights"})
 
 
 def caution(method: str) -> str:
@@ -52,6 +54,17 @@ def verdict(prediction: Prediction, labels: LabelSet) -> str:
         f"{label_name(labels, label)} {percent(prediction.scores[label])}"
         for label in prediction.labels
     )
+
+
+def comparison(known: Sequence[str], given: Sequence[str]) -> str:
+    """Say how the labels given compare with those known: ``2 of 3 found, 1 more given``."""
+    if set(known) == set(given):
+        return "agrees"
+    if len(known) == len(given) == 1:
+        return "differs"
+    more = len(set(given) - set(known))
+    found = f"{len(set(known) & set(given))} of {len(set(known))} found" if known else ""
+    return ", ".join(filter(None, (found, f"{more} more given" if more else "")))
 
 
 def truth(document: Document, labels: LabelSet) -> str | None:

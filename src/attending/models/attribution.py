@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from attending.data.batches import by_length, collate
+from attending.data.batches import collate
+from attending.data.layout import by_length, over_tokens
 from attending.data.windows import Windowed
 from attending.models.base import TokenScores
 from attending.tensors import AttentionTrace, Batch, LabelTrace, TokenStates
@@ -91,9 +90,9 @@ def attribute(
         for place, i in enumerate(members):
             windows = torch.nonzero(batch.document == place).flatten().tolist()
             scores = {
-                label: _merge(documents[i], table[windows].numpy(), METHODS[method].adds_up)
+                label: over_tokens(documents[i], table[windows].numpy(), METHODS[method].adds_up)
                 if table.shape == batch.ids.shape
-                else _of_document(batch, table, place)
+                else _of_document(documents[i], batch, table, place)
                 for label, table in rows.items()
             }
             results[i] = TokenScores(documents[i].offsets, scores)
@@ -171,18 +170,8 @@ def _times_gradient(
     return out
 
 
-def _of_document(batch: Batch, table: Tensor, place: int) -> tuple[float, ...]:
+def _of_document(document: Windowed, batch: Batch, table: Tensor, place: int) -> tuple[float, ...]:
     """Return the columns (B, S) of one document that are tokens of its text."""
     assert batch.positions is not None
-    return tuple(table[place][batch.positions[place] >= 0].tolist())
-
-
-def _merge(document: Windowed, table: NDArray[np.float32], adds_up: bool) -> tuple[float, ...]:
-    """Lay the windows' columns over the document's tokens; overlaps are summed or averaged."""
-    total = np.zeros(len(document.offsets))
-    times = np.zeros(len(document.offsets))
-    for window, row in zip(document.windows, table, strict=True):
-        here = slice(window.first, window.first + window.tokens)
-        total[here] += row[window.before : window.before + window.tokens]
-        times[here] += 1
-    return tuple((total if adds_up else total / np.maximum(times, 1)).tolist())
+    read = table[place][batch.positions[place] >= 0].tolist()
+    return (*read, *([0.0] * (len(document.offsets) - len(read))))

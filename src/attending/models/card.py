@@ -4,17 +4,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from attending.models.base import Model
+from attending.models.tagger import TaggerModel
 
 _NOT_FOR = (
     "Not a medical device. It orders a queue for people and hands over what it can't read; it "
     "must not close, delay or answer a message by itself. Scores on one clinic's messages say "
     "little about another's: check it on your own before use."
 )
+_NOT_FOR_OF_SPANS = (
+    "Not a medical device. It marks spans of a text for people or programs that check them; what "
+    "it does not mark may be there all the same. Scores on one source's documents say little about "
+    "another's: check it on your own before use."
+)
 
 _MOST_LABELS = 100
 
 
-def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+def model_card(
+    model: Model | TaggerModel, facts: Mapping[str, Any], metrics: Mapping[str, Any]
+) -> str:
     """Return the card as Markdown; blanks that only people can fill are marked as such."""
     recipe = model.recipe
     lines = [
@@ -24,7 +32,7 @@ def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any
         "",
         "## Use",
         "",
-        _NOT_FOR,
+        _NOT_FOR_OF_SPANS if recipe.task == "spans" else _NOT_FOR,
         "",
         "- Intended use and users: _to be filled in by the people who deploy it_",
         "- Population and dates of the training texts: _to be filled in_",
@@ -35,7 +43,7 @@ def model_card(model: Model, facts: Mapping[str, Any], metrics: Mapping[str, Any
         "",
         "## Labels",
         "",
-        "| Label | Description | Training rows |",
+        f"| Label | Description | Training {'spans' if recipe.task == 'spans' else 'rows'} |",
         "|---|---|---:|",
     ]
     counts = facts.get("label_counts", {})
@@ -53,7 +61,7 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())
 
 
-def _facts(model: Model, facts: Mapping[str, Any]) -> list[str]:
+def _facts(model: Model | TaggerModel, facts: Mapping[str, Any]) -> list[str]:
     names = {
         "encoder": "Encoder",
         "seed": "Seed",
@@ -65,8 +73,36 @@ def _facts(model: Model, facts: Mapping[str, Any]) -> list[str]:
     }
     lines = [f"- Recipe: {model.recipe.name} ({model.recipe.source or 'no source'})"]
     lines += [f"- {say}: {facts[key]}" for key, say in names.items() if key in facts]
+    lines += _lineage(facts)
     found = facts.get("versions", {})
     lines.append("- Versions: " + ", ".join(f"{k} {v}" for k, v in found.items()))
+    return lines
+
+
+def _teacher(teacher: Mapping[str, Any]) -> str:
+    """Return a teacher in words: ``lesa-bert on minilm, 6 layers, seed 0, ...``."""
+    parts = [teacher["recipe"]]
+    parts[0] += f" on {teacher['encoder']}" if teacher["encoder"] else ""
+    parts += [f"{teacher['layers']} layers"] if teacher["layers"] else []
+    parts += [f"{teacher['parameters']:,} parameters"] if teacher["parameters"] else []
+    parts += [f"seed {teacher['seed']}"] if teacher["seed"] is not None else []
+    return ", ".join([*parts, f"fingerprint {teacher['fingerprint']}"])
+
+
+def _lineage(facts: Mapping[str, Any]) -> list[str]:
+    """Return whose student a model is, and how large both are."""
+    teachers = facts.get("teachers")
+    if not teachers:
+        return []
+    whose = [_teacher(teacher) for teacher in teachers]
+    lines = [f"- Student of: {whose[0]}"]
+    if len(whose) > 1:
+        lines = [f"- Student of {len(whose)} teachers, whose mean probabilities it learned:"]
+        lines += [f"    - {line}" for line in whose]
+    layers = f"{facts['layers']} layers, " if facts.get("layers") else ""
+    lines.append(f"- The student itself: {layers}{facts['parameters']:,} parameters")
+    if facts.get("transfer_rows"):
+        lines.append(f"- Rows without a label, answered by the teacher: {facts['transfer_rows']:,}")
     return lines
 
 
@@ -82,5 +118,5 @@ def _figures(metrics: Mapping[str, Any]) -> list[str]:
     return lines + [f"- {k}: {v:.4f}" for k, v in metrics.items() if isinstance(v, float)]
 
 
-def _decision(model: Model) -> list[str]:
+def _decision(model: Model | TaggerModel) -> list[str]:
     return [f"- {line}" for line in model.decision.describe()]

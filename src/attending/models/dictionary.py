@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from attending import registry
 from attending.errors import ModelError
@@ -21,26 +19,21 @@ from attending.models.base import (
     score_words,
 )
 from attending.models.linear import LinearModel, fit_linear
+from attending.models.matches import match_scores
 from attending.models.one_vs_rest import truth_matrix
 from attending.parts.decoders import Decision
 from attending.parts.lexical import Combiner, LexicalView, fit_combiner
 from attending.parts.lexical.combiner import input_count
+from attending.parts.lexical.folder import read_combiner, write_combiner
 from attending.parts.lexical.folds import assign_folds
-from attending.parts.lexical.surfaces import FLOOR
+from attending.parts.lexical.scorer import best_surface
 from attending.parts.lexical.view import METHOD
-from attending.parts.lexical.words import read_words
 from attending.recipe import Recipe
-from attending.records import (
-    Document,
-    LabelSet,
-    Prediction,
-    Row,
-)
+from attending.records import Document, LabelSet, Prediction, Row
 from attending.specs import DictionaryEstimator, LogisticEstimator, TfidfFeatures, ThresholdDecoder
 
-COMBINER, CONTEXT = "combiner.safetensors", "context"
+CONTEXT = "context"
 Floats = NDArray[np.float64]
-_SURFACES = ("annotated", "label_text", "mined")
 
 
 def build_dictionary(spec: DictionaryEstimator, **_: object) -> None:
@@ -81,7 +74,7 @@ class DictionaryModel:
     def _logits(self, document: Document) -> Floats:
         features = self.view.features([document]).dense()[0]
         if self.combiner is None:
-            return _best(features, self.view.names)
+            return best_surface(features, self.view.names)
         context = None
         if self.context is not None:
             context = self.context.logits([document.text])[0]
@@ -102,19 +95,7 @@ class DictionaryModel:
         if require_method(method, self.methods, self.recipe.name) != METHOD:
             assert self.context is not None
             return self.context.token_scores(documents, labels=labels)
-        return [self._words(d, labels or self.labels.ids) for d in documents]
-
-    def _words(self, document: Document, labels: Sequence[str]) -> TokenScores:
-        words = read_words(document.text)
-        table = {label: np.zeros(len(words)) for label in labels}
-        for span in self.view.spans(document, labels):
-            assert span.label is not None
-            first = int(np.searchsorted(words.starts, span.start))
-            stop = int(np.searchsorted(words.starts, span.end))
-            row = table[span.label]
-            row[first:stop] = np.maximum(row[first:stop], span.score)
-        offsets = tuple(zip(words.starts, words.ends, strict=True))
-        return TokenScores(offsets, {label: tuple(row.tolist()) for label, row in table.items()})
+        return [match_scores(self.view, d, labels or self.labels.ids) for d in documents]
 
     def pooled(self, documents: Sequence[Document]) -> NDArray[np.float32]:
         """Raise ``ModelError``: a dictionary pools nothing."""
@@ -124,8 +105,7 @@ class DictionaryModel:
         """Write the view, the combiner and the model of all words, as far as there are any."""
         self.view.save(folder)
         if self.combiner is not None:
-            arrays = {k: np.ascontiguousarray(v) for k, v in self.combiner.arrays().items()}
-            save_file(arrays, folder / COMBINER)
+            write_combiner(folder, self.combiner)
         if self.context is not None:
             (folder / CONTEXT).mkdir()
             self.context.save(folder / CONTEXT)
@@ -148,9 +128,8 @@ class DictionaryModel:
         context = None
         if (folder / CONTEXT).is_dir():
             context = LinearModel.read(folder / CONTEXT, _context_recipe(recipe), labels)
-        combiner = None
-        if (folder / COMBINER).is_file():
-            combiner = _read_combiner(folder, len(view.names), context is not None)
+        size = input_count(len(view.names), context=context is not None)
+        combiner = read_combiner(folder, size)
         return cls(recipe, labels, view, combiner, context, decision, facts)
 
 
@@ -212,23 +191,3 @@ def _context_recipe(recipe: Recipe) -> Recipe:
             "decoder": ThresholdDecoder(),
         },
     )
-
-
-def _best(features: NDArray[np.float32], names: Sequence[str]) -> Floats:
-    """Return log-odds (L,) of each label's best surface, from features (L, F)."""
-    columns = [names.index(name) for name in _SURFACES if name in names]
-    found = features[:, columns].max(axis=1, initial=0.0).astype(np.float64)
-    if "overlap_full" in names:
-        found = np.maximum(found, -FLOOR * features[:, names.index("overlap_full")])
-    return np.asarray(found + FLOOR)
-
-
-def _read_combiner(folder: Path, features: int, context: bool) -> Combiner:
-    try:
-        combiner = Combiner.of_arrays(load_file(folder / COMBINER))
-    except (OSError, KeyError, ValueError, SafetensorError) as error:
-        what = f"the model folder is damaged: {type(error).__name__} in {COMBINER}"
-        raise ModelError(what, where=str(folder)) from None
-    if len(combiner.linear) != input_count(features, context=context):
-        raise ModelError("the combiner doesn't fit the features", where=str(folder))
-    return combiner

@@ -15,6 +15,7 @@ from attending.parts.encoders import Encoder
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.tensors import (
+    Attended,
     AttentionTrace,
     Batch,
     LabelStates,
@@ -38,6 +39,8 @@ class Network(nn.Module):
         documents: How many training rows have a label.
         texts: The training texts, for encoders that learn their words from them.
         seed: Decides what an encoder learns from the texts.
+        words: How many words are numbered, where attention is planted.
+        encoder: The encoder, if it stands already.
     """
 
     def __init__(
@@ -50,9 +53,11 @@ class Network(nn.Module):
         documents: int | None = None,
         texts: Sequence[str] | None = None,
         seed: int = 0,
+        words: int | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         super().__init__()
-        self.encoder: Encoder = registry.build(
+        self.encoder: Encoder = encoder or registry.build(
             recipe["encoder"], folder=folder, texts=texts, seed=seed
         )
         context: dict[str, Any] = {
@@ -70,6 +75,19 @@ class Network(nn.Module):
         context["width"] = getattr(attention, "width", self.encoder.width)
         self.head = registry.build(recipe["head"], **context)
         self.loss = registry.build(recipe["loss"], **context)
+        taught = recipe.get("distillation")
+        self.distillation = None if taught is None else registry.build(taught, task=recipe.task)
+        drawn = recipe.get("descriptions")
+        self.descriptions = None if drawn is None else registry.build(drawn, **context)
+        beside = recipe.get("lexical")
+        self.lexical = None if beside is None else registry.build(beside)
+        ranked = recipe.get("planting")
+        self.planting = None
+        if ranked is not None and ranked.plants:
+            self.planting = registry.build(ranked, words=words or 0, **context)
+        if self.lexical is not None:
+            # So that the network starts from what the words say, and learns what they leave open.
+            getattr(self.head, "silence", lambda: None)()
         self.pool: str = recipe["windows"].pool
         self.evidence_loss = float(recipe["training"].evidence_loss)
         self.label_wise: bool = getattr(attention, "per_label", False)
@@ -93,10 +111,24 @@ class Network(nn.Module):
                 where=where,
                 step='Set windows.join = "tokens" and a label attention that has weights.',
             )
-        pull = getattr(self.loss, "description_pull", 0.0)
-        if pull and not (self.label_states and hasattr(self.head, "label_vectors")):
+        named = getattr(recipe.get("lexical"), "synonyms", 0)
+        if named and not getattr(recipe.get("label_states"), "synonyms", 0):
             raise RecipeError(
-                "loss.description_pull needs label states and a head with a vector a label",
+                "lexical.synonyms are read by nothing",
+                where=where,
+                step="Set label_states.synonyms to how many of a label's synonyms are to be read, "
+                "or lexical.synonyms = 0.",
+            )
+        takes = self.label_wise and self.label_attention.takes_bias
+        if self.planting is not None and not takes:
+            raise RecipeError(
+                f'nothing can be planted in label_attention "{recipe["label_attention"].kind}"',
+                where=where,
+                allowed="softmax, projected, joint, cross",
+            )
+        if self.descriptions is not None and not hasattr(self.head, "label_vectors"):
+            raise RecipeError(
+                "loss.description_pull needs a head with a vector a label",
                 where=where,
                 step='Set head.kind = "per-label".',
             )
@@ -112,10 +144,14 @@ class Network(nn.Module):
         trace: AttentionTrace | None = None,
         label_trace: LabelTrace | None = None,
     ) -> Outputs:
-        """Score a batch: logits (B, L), and the loss where targets are given."""
+        """Score a batch: logits (B, L), and the loss where targets are given.
+
+        A batch without ``lexical`` gets the logits of the network alone, also where it would
+        listen to words.
+        """
         labels: LabelStates | None = None
         if self.label_states is not None:
-            labels = self.label_states(batch.targets)
+            labels = self.label_states(_known(batch))
         extra: Tensor | None = None
         pooled: Tensor | None = None
         if self.label_wise:
@@ -126,14 +162,30 @@ class Network(nn.Module):
             pooled = attended.context
             logits = self.head(attended.context)
         logits = pool_windows(logits, batch.document, batch.size, self.pool)
+        if self.lexical is not None and batch.lexical is not None:
+            logits = self.lexical(logits, batch.lexical)
         loss = None
         if batch.targets is not None:
             own = None if labels is None or self.label_wise else self.head(labels.states)
-            loss = self.loss(logits, batch.targets, own)
+            loss = self._loss(logits, batch, own)
             loss = loss if extra is None else loss + extra
-            if labels is not None and getattr(self.loss, "description_pull", False):
-                loss = loss + self.loss.pull(self.head.label_vectors, labels.states, batch.targets)
+            known = _known(batch)
+            if self.descriptions is not None and known is not None and len(known):
+                loss = loss + self._pull(known, labels)
         return Outputs(logits, loss, pooled)
+
+    def _loss(self, logits: Tensor, batch: Batch, own: Tensor | None) -> Tensor:
+        """Return the loss of the recipe, or of a student: logits (B, L), own (L, L)."""
+        loss: Tensor
+        if batch.soft is None or self.distillation is None:
+            loss = self.loss(logits, batch.targets, own)
+            return loss
+        targets = batch.targets
+        assert targets is not None
+        loss = self.distillation(
+            logits, batch.soft, batch.labelled, lambda rows: self.loss(logits[rows], targets[rows])
+        )
+        return loss + self.loss.of_labels(own) if hasattr(self.loss, "of_labels") else loss
 
     def tokens(self, batch: Batch) -> TokenStates:
         """Return the states that labels attend to: of windows, or of whole documents."""
@@ -146,42 +198,81 @@ class Network(nn.Module):
         self, batch: Batch, labels: LabelStates, trace: LabelTrace | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Score label by label, in chunks of labels; returns logits, pooled states, added loss."""
-        tokens = self.tokens(batch)
+        tokens, words = self.tokens(batch), self._words(batch)
         prepared = self.label_attention.prepare(tokens)
         if trace is not None:
-            picked = labels.rows(trace.labels)
-            trace.weights = self.label_attention(prepared, picked).weights
+            trace.weights = self._attend(prepared, labels, trace.labels, words).weights
         pieces = []
         chunks = list(label_chunks(len(labels.states), tokens))
         for which in chunks:
-            run: Callable[[], Tensor] = partial(self._score, prepared, labels.rows(which), which)
+            run: Callable[[], Tensor] = partial(self._score, prepared, labels, which, words)
             again = len(chunks) > 1 and torch.is_grad_enabled()
             pieces.append(checkpoint(run, use_reentrant=False) if again else run())
         added = self._group_loss(prepared, batch)
         if self.evidence_loss and batch.evidence is not None and batch.targets is not None:
-            drawn = self.evidence_loss * self._evidence_loss(prepared, labels, batch.evidence)
+            drawn = self.evidence_loss * self._evidence_loss(
+                prepared, labels, batch.evidence, words
+            )
             added = drawn if added is None else added + drawn
         mean = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
         pooled = mean / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
         return torch.cat(pieces, dim=1), pooled, added
 
-    def _evidence_loss(self, prepared: Any, labels: LabelStates, cells: Tensor) -> Tensor:
+    def _pull(self, targets: Tensor, labels: LabelStates | None) -> Tensor:
+        """Return how far the classifiers of the batch's labels are from their descriptions."""
+        used = torch.nonzero((targets > 0).any(dim=0)).flatten()
+        described = self.descriptions(used, labels)  # type: ignore[misc]
+        loss: Tensor = self.loss.pull(self.head.label_vectors[used], described, targets[:, used])
+        return loss
+
+    def finish(self) -> None:
+        """Settle what follows from training, after it: classifiers of labels without rows."""
+        if self.descriptions is not None:
+            self.descriptions.lend(self.head.label_vectors)
+
+    def _evidence_loss(
+        self, prepared: Any, labels: LabelStates, cells: Tensor, words: Tensor | None
+    ) -> Tensor:
         """Return -log of the attention that annotated labels give to their annotated tokens.
 
         cells (E, 3); the mean is over (document, label) pairs.
         """
         used, place = torch.unique(cells[:, 1], return_inverse=True)
-        weights = self.label_attention(prepared, labels.rows(used)).weights.float()
+        weights = self._attend(prepared, labels, used, words).weights.float()  # type: ignore[union-attr]
         on = weights[cells[:, 0], place, cells[:, 2]]
         pairs, pair = torch.unique(cells[:, 0] * len(used) + place, return_inverse=True)
         mass = torch.zeros(len(pairs), device=on.device).index_add(0, pair, on)
         loss: Tensor = -mass.clamp(min=1e-6).log().mean()
         return loss
 
-    def _score(self, prepared: Any, labels: LabelStates, which: slice) -> Tensor:
-        context = self.label_attention(prepared, labels, weights=False).context
-        logits: Tensor = self.head(context, labels, which)
+    def _score(
+        self, prepared: Any, labels: LabelStates, which: slice, words: Tensor | None
+    ) -> Tensor:
+        context = self._attend(prepared, labels, which, words, weights=False).context
+        logits: Tensor = self.head(context, labels.rows(which), which)
         return logits
+
+    def _attend(
+        self,
+        prepared: Any,
+        labels: LabelStates,
+        which: slice | Tensor,
+        words: Tensor | None,
+        weights: bool = True,
+    ) -> Attended:
+        """Attend for some labels, with what is planted if anything is."""
+        picked, more = labels.rows(which), {}
+        if self.planting is not None and words is not None:
+            more["bias"] = self.planting(words, which)
+        attended: Attended = self.label_attention(prepared, picked, weights=weights, **more)
+        return attended
+
+    def _words(self, batch: Batch) -> Tensor | None:
+        """Return the words under the tokens that labels attend to, as ``tokens`` lays these out."""
+        if batch.words is None or batch.layout is None:
+            return batch.words
+        layout = batch.layout
+        return batch.words.flatten()[layout.clamp(min=0)] * (layout >= 0)
 
     def _group_loss(self, prepared: Any, batch: Batch) -> Tensor | None:
         """Return the loss of groups of labels, for attention that scores those first."""
@@ -190,13 +281,20 @@ class Network(nn.Module):
             return None
         logits = pool_windows(logits, batch.document, batch.size, self.pool)
         group = self.label_attention.group_of.expand(batch.size, -1)
-        targets = batch.targets
+        targets = batch.targets if batch.soft is None else batch.soft
         if targets.ndim == 1:
             targets = nn.functional.one_hot(targets, group.shape[1]).float()
         of_groups = torch.zeros_like(logits, dtype=targets.dtype)
         of_groups = of_groups.scatter_reduce(1, group, targets, "amax")
         loss: Tensor = nn.functional.binary_cross_entropy_with_logits(logits.float(), of_groups)
         return loss
+
+
+def _known(batch: Batch) -> Tensor | None:
+    """Return the targets of the documents that have labels, if any are given."""
+    if batch.targets is None or batch.soft is None:
+        return batch.targets
+    return batch.targets[batch.labelled]
 
 
 def join(tokens: TokenStates, layout: Tensor) -> TokenStates:

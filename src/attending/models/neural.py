@@ -12,7 +12,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attending import registry
-from attending.data.batches import by_length, collate
+from attending.data.batches import collate
+from attending.data.layout import by_length
 from attending.data.windows import Windowed, Windower
 from attending.errors import EncoderError, ModelError
 from attending.models.attribution import attribute, methods_of
@@ -24,12 +25,19 @@ from attending.models.base import (
     require_method,
     unreadable,
 )
+from attending.models.matches import match_scores
 from attending.models.network import Network, pool_windows
 from attending.parts.decoders import Decision
+from attending.parts.lexical import LexicalScorer
+from attending.parts.lexical.view import METHOD as MATCHES
+from attending.parts.lexical_mixture import matches_of
+from attending.parts.planting.word_index import WordIndex
 from attending.recipe import Recipe
 from attending.records import Coverage, Document, LabelSet, Prediction, Row, Unreadable
+from attending.tensors import LexicalMatches
 
 WEIGHTS = "model.safetensors"
+PLANTED = "words"
 _BATCH = 32
 _CHUNK = 2048
 
@@ -43,6 +51,9 @@ class NeuralModel:
         network: The network, fitted.
         decision: How scores become labels.
         facts: What is known of its training.
+        words: What knows the labels' words, for networks that listen to them in a text, or whose
+            labels are described by them.
+        index: The words under the tokens, for attention that is planted.
     """
 
     def __init__(
@@ -52,19 +63,31 @@ class NeuralModel:
         network: Network,
         decision: Decision | None = None,
         facts: Mapping[str, Any] = MappingProxyType({}),
+        words: LexicalScorer | None = None,
+        index: WordIndex | None = None,
     ) -> None:
         self.recipe, self.labels, self.network, self.facts = recipe, labels, network, facts
+        self.words = words
         self.decision = decision or registry.build(recipe["decoder"])
         encoder = network.encoder
         self.windower: Windower = registry.build(
             recipe["windows"], tokenizer=encoder.tokenizer, limit=encoder.limits.effective
         )
+        self.windower.index = index
+        self.index = index
         self.pad = int(encoder.tokenizer.pad_token_id)
 
     @property
     def methods(self) -> tuple[str, ...]:
         """Attribution methods that the network can give, best first."""
-        return methods_of(self.network)
+        own = methods_of(self.network)
+        # Words that stand for a label are what a reader would mark; attention is more diffuse.
+        return own if self._heard is None else (MATCHES, *own)
+
+    @property
+    def _heard(self) -> LexicalScorer | None:
+        """What the network listens to; its words may also be there for the labels' texts alone."""
+        return None if self.network.lexical is None else self.words
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
         """Return raw scores of each row, in order; float32, whatever the training precision."""
@@ -82,9 +105,10 @@ class NeuralModel:
         total: int,
         progress: Progress | None,
     ) -> None:
-        texts = [row.text for row in rows if isinstance(row, Document)]
-        windowed = iter(self.windower(texts))
+        documents = [row for row in rows if isinstance(row, Document)]
+        windowed = iter(self.windower([d.text for d in documents]))
         to_read: list[tuple[int, Windowed]] = []
+        readable: list[Document] = []
         for i, row in enumerate(rows, start):
             if isinstance(row, Unreadable):
                 results[i] = unreadable(row)
@@ -92,13 +116,16 @@ class NeuralModel:
             document = next(windowed)
             if document.windows:
                 to_read.append((i, document))
+                readable.append(row)
             else:
                 results[i] = Scored(document.status, document.read, None, document.status)
+        words = None if self._heard is None else self._heard.scores(readable)
         done = start + len(rows) - len(to_read)
         for batch in by_length([d.length for _, d in to_read], _BATCH):
             members = [to_read[i] for i in batch]
+            found = None if words is None else matches_of(words, batch)
             for (i, document), logits in zip(
-                members, self._logits([d for _, d in members]), strict=True
+                members, self._logits([d for _, d in members], found), strict=True
             ):
                 finite = bool(np.isfinite(logits).all())
                 results[i] = (
@@ -110,10 +137,13 @@ class NeuralModel:
             if progress is not None:
                 progress(done, total)
 
-    def _logits(self, documents: Sequence[Windowed]) -> NDArray[np.float64]:
+    def _logits(
+        self, documents: Sequence[Windowed], words: LexicalMatches | None = None
+    ) -> NDArray[np.float64]:
         self.network.eval()
+        batch = collate(documents, self.pad, join=self.network.joins, lexical=words)
         # While it trains, the network may be on an accelerator.
-        batch = collate(documents, self.pad, join=self.network.joins).to(self.network.device)
+        batch = batch.to(self.network.device)
         with torch.inference_mode():
             logits = self.network(batch).logits
         return np.asarray(logits.float().cpu().double().numpy())
@@ -142,6 +172,8 @@ class NeuralModel:
         """
         chosen = require_method(method, self.methods, self.recipe.name)
         ids = self.labels.ids if labels is None else tuple(labels)
+        if self._heard is not None and chosen == MATCHES:
+            return [match_scores(self._heard.view, d, ids) for d in documents]
         positions = {i: self.labels.position(i) for i in ids}
         windowed = self.windower([d.text for d in documents])
         return attribute(self.network, windowed, self.pad, chosen, positions)
@@ -178,6 +210,10 @@ class NeuralModel:
         state = {k: v.detach().contiguous().clone() for k, v in self.network.state_dict().items()}
         save_file(state, folder / WEIGHTS, metadata={"format": "pt"})
         self.network.encoder.save(folder / "encoder")
+        if self.words is not None:
+            self.words.save(folder)
+        if self.index is not None:
+            self.index.save(folder / PLANTED)
 
     @classmethod
     def load(
@@ -191,10 +227,17 @@ class NeuralModel:
         """Read what ``save`` wrote; opens no socket.
 
         Raises:
-            ModelError: If weights are missing or don't fit the recipe.
+            ModelError: If weights are missing or don't fit the recipe, or the lexical view is
+                damaged.
         """
+        words, known = None, labels
+        if knows_words(recipe):
+            words = LexicalScorer.load(folder, recipe["lexical"], labels)
+            known = words.with_synonyms(labels, recipe["lexical"].synonyms)
         try:
-            network = Network(recipe, labels, folder=folder / "encoder")
+            index = WordIndex.load(folder / PLANTED) if plants(recipe) else None
+            words_known = None if index is None else len(index)
+            network = Network(recipe, known, folder=folder / "encoder", words=words_known)
             network.load_state_dict(load_file(folder / WEIGHTS))
         except (EncoderError, SafetensorError, OSError) as error:
             what = f"the model folder is damaged: {error}"
@@ -205,7 +248,19 @@ class NeuralModel:
                 f"the weights don't fit the recipe: {reason}", where=str(folder)
             ) from error
         network.eval()
-        return cls(recipe, labels, network, decision, facts)
+        return cls(recipe, labels, network, decision, facts, words, index)
+
+
+def knows_words(recipe: Recipe) -> bool:
+    """Say whether a recipe needs a lexical view, to listen to or to describe labels by."""
+    spec = recipe.get("lexical")
+    return spec is not None and (spec.weight > 0 or spec.synonyms > 0)
+
+
+def plants(recipe: Recipe) -> bool:
+    """Say whether a recipe plants its attention."""
+    spec = recipe.get("planting")
+    return spec is not None and bool(spec.plants)
 
 
 def _shifted(progress: Progress, start: int, total: int) -> Progress:

@@ -7,15 +7,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 from attending.data.labels import load_labels, write_labels
+from attending.data.wording import plural, shown_label, some
 from attending.errors import AttendingError, ModelError, OutputError
 from attending.models.base import Model
 from attending.models.card import model_card
+from attending.models.tagger import TaggerModel
 from attending.parts.decoders import Decision
+from attending.parts.tagging.decision import SpanDecision
 from attending.recipe import Recipe
 from attending.records import LabelSet
 
@@ -23,6 +26,8 @@ FORMAT = 1
 MANIFEST = "attending.json"
 ENCODER = "encoder"
 """The ``family`` in the manifest of an encoder folder, which holds no model."""
+EXPORTED = "exported"
+"""The ``family`` of a graph that runs without torch; see ``attending export``."""
 RUN = "run"
 """Where a model folder in the making keeps the state of its training."""
 _PACKAGES = ("attending", "torch", "transformers", "tokenizers", "scikit-learn", "numpy")
@@ -69,7 +74,7 @@ def require_free(folder: Path, force: bool) -> None:
 
 
 def save_model(
-    model: Model,
+    model: Model | TaggerModel,
     folder: str | Path,
     *,
     metrics: Mapping[str, Any] | None = None,
@@ -132,7 +137,7 @@ def portable(recipe: Recipe) -> Recipe:
     return recipe.override({f"encoder.{key}": Path(name).name})
 
 
-def _write(model: Model, folder: Path, metrics: Mapping[str, Any]) -> None:
+def _write(model: Model | TaggerModel, folder: Path, metrics: Mapping[str, Any]) -> None:
     model.save(folder)
     write_labels(model.labels, folder / "labels.toml")
     recipe = portable(model.recipe)
@@ -146,6 +151,7 @@ def _write(model: Model, folder: Path, metrics: Mapping[str, Any]) -> None:
     manifest = {
         "format": FORMAT,
         "family": model.recipe.family,
+        "task": model.recipe.task,
         "recipe": model.recipe.name,
         "label_set_hash": model.labels.hash,
         **facts,
@@ -161,13 +167,45 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def load_model(folder: str | Path) -> Model:
+    """Load the folder of a model that gives documents labels; see ``load_any``.
+
+    Raises:
+        ModelError: As ``load_any``, or if the model tags spans.
+    """
+    model = load_any(folder)
+    if isinstance(model, TaggerModel):
+        raise ModelError(
+            "tags spans, it gives documents no labels",
+            where=str(folder),
+            step="evaluate, predict and explain take it; in Python, attending.Tagger.load does.",
+        )
+    return model
+
+
+def load_tagger(folder: str | Path) -> TaggerModel:
+    """Load the folder of a model that tags spans; see ``load_any``.
+
+    Raises:
+        ModelError: As ``load_any``, or if the model gives labels.
+    """
+    model = load_any(folder)
+    if not isinstance(model, TaggerModel):
+        raise ModelError(
+            "gives documents labels, it tags no spans",
+            where=str(folder),
+            step="Use attending.Classifier.load.",
+        )
+    return model
+
+
+def load_any(folder: str | Path) -> Model | TaggerModel:
     """Load a model folder; opens no socket and runs no pickled code.
 
     Raises:
         ModelError: If it is no model folder, is of a newer format, or its labels were changed.
     """
     folder = Path(folder)
-    manifest = _read_json(folder / MANIFEST, "Give the folder that train wrote.")
+    manifest = _read_manifest(folder)
     if manifest.get("format") != FORMAT:
         raise ModelError(
             "is of another format",
@@ -187,11 +225,21 @@ def load_model(folder: str | Path) -> Model:
         raise ModelError(
             "labels.toml was changed after training, so scores would get wrong names",
             where=str(folder),
+            found=_changes(labels, manifest.get("label_counts")),
             step="Restore the file, or train again with the new labels.",
         )
     recipe = _read_recipe(folder)
-    decision = Decision.from_dict(_read_json(folder / "decision.json"), labels=labels)
+    decided = _read_json(folder / "decision.json")
     facts = {k: v for k, v in manifest.items() if k not in ("format", "label_set_hash")}
+    if recipe.task == "spans":
+        return TaggerModel.load(folder, recipe, labels, SpanDecision.from_dict(decided), facts)
+    decision = Decision.from_dict(decided, labels=labels)
+    if manifest.get("family") == EXPORTED:
+        # Named by string, as parts are: export stands above models.
+        exported: Model = import_module("attending.export.runtime").ExportedModel.load(
+            folder, recipe, labels, decision, facts
+        )
+        return exported
     if recipe.family == "neural":
         from attending.models.neural import NeuralModel
 
@@ -199,6 +247,20 @@ def load_model(folder: str | Path) -> Model:
     from attending.models.linear import LinearModel
 
     return LinearModel.load(folder, recipe, labels, decision, facts)
+
+
+def task_in(folder: str | Path) -> str | None:
+    """Return the task of the model in a folder, without loading it; ``None`` for an encoder.
+
+    Raises:
+        ModelError: If it is no model folder.
+    """
+    task = _read_manifest(Path(folder)).get("task")
+    return None if task is None else str(task)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    return _read_json(folder / MANIFEST, "Give the folder that train wrote.")
 
 
 def load_metrics(folder: str | Path) -> dict[str, Any]:
@@ -215,6 +277,21 @@ def _read_labels(folder: Path) -> LabelSet:
         return load_labels(folder / "labels.toml")
     except AttendingError as error:
         raise _damaged(folder, error) from None
+
+
+def _changes(labels: LabelSet, trained: object) -> str | None:
+    """Say what became of the labels; ``trained`` has the ids of training as its keys, if known."""
+    if not isinstance(trained, Mapping) or not trained:
+        return None
+    gone = [i for i in trained if i not in labels]
+    new = [i for i in labels.ids if i not in trained]
+    if not gone and not new:
+        moved = tuple(trained) != labels.ids
+        return f"the same labels {'in another order' if moved else 'described otherwise'}"
+    known = f"{plural(len(labels), 'label')}, trained on {len(trained):,}"
+    parts = [(gone, "missing"), (new, "added")]
+    told = [f"{what}: {some([shown_label(i) for i in ids])}" for ids, what in parts if ids]
+    return "; ".join((known, *told))
 
 
 def _read_recipe(folder: Path) -> Recipe:

@@ -133,7 +133,9 @@ def attend(
     queries = query[:, :, : 1 + (call.inserted if sees_labels else 0)]
     if sees_labels and call.label_rows is not None:
         rows = label_queries(module, call.label_rows, query.shape[1])
-        queries = torch.cat([queries, rows.to(query.dtype).expand(len(query), -1, -1, -1)], dim=2)
+        queries = torch.cat(
+            [queries, rows.to(query.dtype).expand(query.shape[0], -1, -1, -1)], dim=2
+        )
     merged, scores = cls_scores(queries, key, call.mask, scale)
     weights = masked_softmax(merged, call.mask[:, None])
     if call.trace is not None:

@@ -10,7 +10,7 @@ from torch.nn import functional
 from attending.errors import RecipeError
 from attending.parts.encoders import Encoder
 from attending.parts.label_attention import LabelWise
-from attending.parts.masking import masked_softmax
+from attending.parts.masking import mask_value, masked_softmax
 from attending.specs import CrossAttention
 from attending.tensors import Attended, LabelStates, TokenStates
 
@@ -50,15 +50,21 @@ class Block(nn.Module):
         return states.reshape(*states.shape[:-1], self.heads, -1).transpose(-3, -2)
 
     def forward(
-        self, labels: Tensor, keys: Tensor, values: Tensor, mask: Tensor, weights: bool
+        self,
+        labels: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor,
+        weights: bool,
+        bias: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend from labels (l, H) or (B, l, H).
+        """Attend from labels (l, H) or (B, l, H); every head's scores get the bias (B, l, T).
 
         Returns states (B, l, H) and, if asked for, the mean over heads of the weights, (B, l, T).
         """
-        queries = self.split(self.query(labels)).expand(len(keys), -1, -1, -1)
+        queries = self.split(self.query(labels)).expand(keys.shape[0], -1, -1, -1)
         attend = self._watched if weights else self._fused
-        mixed, found = attend(queries, keys, values, mask)
+        mixed, found = attend(queries, keys, values, mask, bias)
         pooled = self.out(mixed.transpose(1, 2).flatten(2))
         states = self.norm1(labels + self.dropout(pooled))
         inside = self.outer(functional.relu(self.inner(states)))
@@ -69,17 +75,20 @@ class Block(nn.Module):
         return self.attention_dropout if self.training else 0.0
 
     def _fused(
-        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, None]:
         """Attend without ever holding the weights: about three times as fast."""
         see = mask[:, None, None, :]
+        if bias is not None:
+            lowest = mask_value(queries.dtype)
+            see = bias.unsqueeze(1).to(queries.dtype).masked_fill(~see, lowest)
         mixed = functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=see, dropout_p=self._drop
         )
         return mixed, None
 
     def _watched(
-        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Attend head by head, so that no more than one head's weights are held beside the mean."""
         scale = queries.shape[-1] ** -0.5
@@ -88,7 +97,7 @@ class Block(nn.Module):
         total: Tensor | None = None
         for head in range(self.heads):
             scores = (queries[:, head] * scale) @ keys[:, head].transpose(1, 2)
-            own = masked_softmax(scores, see)
+            own = masked_softmax(scores if bias is None else scores + bias, see)
             total = own if total is None else total + own
             mixed.append(functional.dropout(own, self._drop) @ values[:, head])
         assert total is not None
@@ -103,6 +112,8 @@ class Cross(LabelWise):
     which the public code leaves out, so that there a text's score depends on its batch mates.
     """
 
+    takes_bias = True
+
     def __init__(self, width: int, spec: CrossAttention) -> None:
         super().__init__()
         self.width = self.label_width = width
@@ -116,7 +127,13 @@ class Cross(LabelWise):
         values = tuple(block.split(block.value(states)) for block in blocks)
         return Memory(keys, values, tokens.mask)
 
-    def forward(self, prepared: Memory, labels: LabelStates, weights: bool = True) -> Attended:
+    def forward(
+        self,
+        prepared: Memory,
+        labels: LabelStates,
+        weights: bool = True,
+        bias: Tensor | None = None,
+    ) -> Attended:
         """Attend for labels (l, H): context (B, l, H), weights (B, l, T).
 
         Leave ``weights`` off where nobody looks at them: training is then about three times as
@@ -126,7 +143,12 @@ class Cross(LabelWise):
         last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
             states, found = block(
-                states, prepared.keys[i], prepared.values[i], prepared.mask, weights and i == last
+                states,
+                prepared.keys[i],
+                prepared.values[i],
+                prepared.mask,
+                weights and i == last,
+                bias,
             )
         return Attended(states, found)
 

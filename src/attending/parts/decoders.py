@@ -3,30 +3,21 @@
 No torch here: linear and exported models decide in the same way.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from attending.errors import ModelError, nearest
+from attending.parts.choices import choose, lead
+from attending.parts.decision_file import check_labels, check_values, kept_values
+from attending.parts.prices import band_in_words, price_in_words
 from attending.records import LabelSet
 from attending.specs import ArgmaxDecoder, ThresholdDecoder, TopKDecoder
 
 Array = NDArray[np.float64]
-
-_VALUES = {
-    "argmax": ("kind", "temperature", "abstain_below", "note"),
-    "threshold": (
-        "kind", "temperature", "shift", "threshold", "thresholds", "at_least_one", "keep_scores",
-        "note",
-    ),
-    "top-k": ("kind", "temperature", "shift", "k", "keep_scores", "note"),
-}  # fmt: skip
-_REQUIRED = {"argmax": (), "threshold": ("threshold",), "top-k": ("k",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +28,22 @@ class Decision:
         kind: ``argmax`` (softmax, the best label), ``threshold`` (sigmoid, all labels that reach
             theirs) or ``top-k`` (sigmoid, the k best labels).
         temperature: Logits are divided by it before softmax or sigmoid.
-        abstain_below: ``argmax``: no label if the best probability is lower.
+        abstain_below: ``argmax``: no label if the probability of the chosen one is lower.
+        abstain_margin: ``argmax``: no label if the chosen one isn't ahead of the next by so much.
+        scales: ``argmax``: logits are multiplied by these in place of the temperature, one a
+            label in their order, and
+        biases: added to, to make probabilities.
+        prior_shift: ``argmax``: tau, how much a label's share of training rows is discounted.
+        shares: Shares of training rows that the shift discounts, by label id.
         note: Why something was not fitted.
         shift: Added to the logits first, to undo what the loss did to them.
         threshold: The threshold of labels that have none of their own.
-        thresholds: Own thresholds, by label id.
+        thresholds: Own thresholds, by label id. ``argmax``: labels with a recall to keep; see
+            ``attending.parts.choices``. A label that came by its threshold is always given, however
+            unsure the model is.
+        recall_floors: The recalls wanted, and what they were and cost on development rows, by
+            label id; a record, which decides nothing.
+        abstention: The same for handing over to a person.
         at_least_one: ``threshold``: give the best label where none reaches its threshold.
         k: How many labels ``top-k`` gives.
         keep_scores: Of very many labels, scores of so many are reported.
@@ -57,6 +59,13 @@ class Decision:
     at_least_one: bool = False
     k: int = 1
     keep_scores: int = 100
+    prior_shift: float = 0.0
+    shares: Mapping[str, float] = field(default_factory=dict, hash=False)
+    abstain_margin: float | None = None
+    scales: tuple[float, ...] = ()
+    biases: tuple[float, ...] = ()
+    recall_floors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    abstention: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def probabilities(self, logits: Array) -> Array:
         """Return calibrated probabilities (N, L) of logits (N, L).
@@ -66,7 +75,10 @@ class Decision:
         scaled = logits.astype(np.float64)
         if self.kind != "argmax":
             return np.asarray(expit((scaled + self.shift) / self.temperature))
-        scaled = scaled / self.temperature
+        if self.scales:
+            scaled = scaled * np.array(self.scales) + np.array(self.biases)
+        else:
+            scaled = scaled / self.temperature
         scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
@@ -80,17 +92,49 @@ class Decision:
             LabelError: If a threshold is of a label that is not in the set.
         """
         if self.kind == "argmax":
-            best = probabilities.argmax(axis=1)
-            floor = self.abstain_below or 0.0
+            chosen, alerted = self._choose(probabilities, labels)
+            silent = self.doubtful(probabilities, chosen) & ~alerted
             return [
-                (labels.ids[i],) if row[i] >= floor else ()
-                for row, i in zip(probabilities, best, strict=True)
+                () if quiet else (labels.ids[i],) for i, quiet in zip(chosen, silent, strict=True)
             ]
         floors = self.floors(labels)
         return [
             tuple(labels.ids[i] for i in self._chosen(row, floors).tolist())
             for row in probabilities
         ]
+
+    def best(self, probabilities: Array, labels: LabelSet) -> NDArray[np.intp]:
+        """Return the position of the one label that each row (N, L) gets, (N,).
+
+        With a shift, log p - tau log share decides. Probabilities stay what they are: what is
+        corrected is the choice, for the mean of recalls in place of accuracy.
+        Source: Menon et al. 2021, arXiv:2007.07314, equation 9, on calibrated probabilities.
+        """
+        return self._choose(probabilities, labels)[0]
+
+    def raised(self, probabilities: Array, labels: LabelSet) -> NDArray[np.bool_]:
+        """Return which rows (N, L) got their label by a threshold, (N,); they are never silent."""
+        return self._choose(probabilities, labels)[1]
+
+    def _choose(
+        self, probabilities: Array, labels: LabelSet
+    ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        scores = probabilities
+        if self.prior_shift:
+            known = np.maximum(probabilities, np.finfo(np.float64).tiny)
+            shares = np.array([self.shares[i] for i in labels.ids])
+            scores = np.log(known) - self.prior_shift * np.log(shares)
+        if not self.thresholds:
+            return np.asarray(scores.argmax(axis=1)), np.zeros(len(scores), bool)
+        return choose(scores, probabilities, labels, self.thresholds)
+
+    def doubtful(self, probabilities: Array, chosen: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which rows (N, L) are too unsure for the label that was chosen (N,), (N,)."""
+        rows = np.arange(len(probabilities))
+        unsure = probabilities[rows, chosen] < (self.abstain_below or 0.0)
+        if self.abstain_margin is not None:
+            unsure |= lead(probabilities, chosen) < self.abstain_margin
+        return np.asarray(unsure)
 
     def floors(self, labels: LabelSet) -> Array:
         """Return every label's threshold, (L,), in the order of the set.
@@ -115,12 +159,7 @@ class Decision:
     def describe(self) -> list[str]:
         """Say in a few sentences how labels are given."""
         if self.kind == "argmax":
-            said = [f"The label with the highest score; temperature {self.temperature:.3f}"]
-            if self.note:
-                said.append(self.note)
-            if self.abstain_below is not None:
-                said.append(f"No label if the best probability is below {self.abstain_below}")
-            return said
+            return self._describe_one()
         if self.kind == "top-k":
             said = [f"The {self.k} most probable labels; temperature {self.temperature:.3f}"]
         else:
@@ -136,12 +175,38 @@ class Decision:
                 said.append("The most probable label where none reaches its threshold")
         if self.shift:
             said.append(f"{self.shift:+.3f} on every score, which undoes the weights of the loss")
+        said += [price_in_words(x, p) for x, p in self.recall_floors.items()]
         return [*said, self.note] if self.note else said
+
+    def _describe_one(self) -> list[str]:
+        manner = f"temperature {self.temperature:.3f}"
+        if self.scales:
+            manner = "every label's score has a scale and an offset of its own"
+        said = [f"The label with the highest score; {manner}"]
+        if self.prior_shift:
+            said.append(
+                "Rare labels are preferred: highest is log probability - "
+                f"{self.prior_shift:g} x log of the label's share of training rows"
+            )
+        said += [
+            f"{label} goes to what reaches {value:.4g} for it, and to nothing else"
+            for label, value in self.thresholds.items()
+        ]
+        said += [price_in_words(x, p) for x, p in self.recall_floors.items()]
+        if self.note:
+            said.append(self.note)
+        if self.abstain_below is not None:
+            which = "its" if self.prior_shift or self.thresholds else "the best"
+            said.append(f"No label if {which} probability is below {self.abstain_below:.4g}")
+        if self.abstain_margin is not None:
+            said.append(
+                f"No label unless its probability is {self.abstain_margin:.4g} ahead of the next"
+            )
+        return [*said, *band_in_words(self.abstention)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision in its on-disk form."""
-        values = asdict(self)
-        return {name: values[name] for name in _VALUES[self.kind]}
+        return kept_values(asdict(self))
 
     @classmethod
     def from_dict(
@@ -156,76 +221,42 @@ class Decision:
             ModelError: If a value is unknown, missing, of the wrong type or out of range, or a
                 threshold is of an unknown label.
         """
-        kind = values.get("kind", "argmax")
-        if not isinstance(kind, str) or kind not in _VALUES:
-            raise ModelError(
-                "holds a decision that this version can't take",
-                where=where,
-                found=f"kind {kind!r}",
-                allowed=", ".join(_VALUES),
-            )
-        strange = sorted(set(values) - set(_VALUES[kind]))
-        if strange:
-            raise ModelError("holds unknown values", where=where, found=", ".join(strange))
-        missing = [name for name in _REQUIRED[kind] if name not in values]
-        wrong = [name for name, value in values.items() if not _fits(name, value)]
-        if missing or wrong:
-            raise ModelError(
-                "holds a decision that this version can't take",
-                where=where,
-                found=", ".join([*(f"no {n}" for n in missing), *(f"a wrong {n}" for n in wrong)]),
-            )
-        decision = cls(**values)
+        check_values(values, where)
+        made: dict[str, Any] = {k: tuple(v) if k in _LISTS else v for k, v in values.items()}
+        decision = cls(**made)
         if labels is not None:
-            _require_known(decision.thresholds, labels, where)
+            check_labels(values, labels, where)
         return decision
 
 
-def _require_known(thresholds: Mapping[str, float], labels: LabelSet, where: str) -> None:
-    unknown = sorted(set(thresholds) - set(labels.ids))
-    if unknown:
-        first = f'"{unknown[0]}"'
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        raise ModelError(
-            "holds thresholds of labels that the model doesn't have",
-            where=where,
-            found=first + more,
-            step=nearest(unknown[0], labels.ids).strip() or None,
-        )
+_LISTS = ("scales", "biases")
 
 
-def _fits(name: str, value: object) -> bool:
-    """Say whether a value of a decision is of the right type and in range."""
-    if name == "kind":
-        return True
-    if name == "note":
-        return value is None or isinstance(value, str)
-    if name == "at_least_one":
-        return isinstance(value, bool)
-    if name == "thresholds":
-        return isinstance(value, Mapping) and all(
-            isinstance(key, str) and _is_share(share) for key, share in value.items()
-        )
-    if name in ("k", "keep_scores"):
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    if name == "temperature":
-        return _is_number(value) and value > 0
-    if name == "shift":
-        return _is_number(value)
-    return _is_share(value) or (name == "abstain_below" and value is None)
+def build_argmax(
+    spec: ArgmaxDecoder,
+    *,
+    temperature: float = 1.0,
+    counts: Mapping[str, int] | None = None,
+    **_: object,
+) -> Decision:
+    """Build the decision of a recipe, with a temperature fitted elsewhere.
 
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_share(value: object) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def build_argmax(spec: ArgmaxDecoder, *, temperature: float = 1.0, **_: object) -> Decision:
-    """Build the decision of a recipe, with a temperature fitted elsewhere."""
-    return Decision("argmax", temperature, spec.abstain_below)
+    ``counts`` are training rows by label; a label without rows counts as having one, for its
+    share would have no logarithm. A shift needs them: without, nothing is shifted.
+    """
+    margin = spec.abstain_margin
+    if not spec.prior_shift or counts is None:
+        return Decision("argmax", temperature, spec.abstain_below, abstain_margin=margin)
+    known = {label: max(count, 1) for label, count in counts.items()}
+    total = sum(known.values())
+    return Decision(
+        "argmax",
+        temperature,
+        spec.abstain_below,
+        prior_shift=spec.prior_shift,
+        shares={label: count / total for label, count in known.items()},
+        abstain_margin=margin,
+    )
 
 
 def build_threshold(

@@ -7,6 +7,7 @@ encoded once in all, and the result is saved with the model.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -141,12 +142,7 @@ def build_described(
             where=encoder.name,
             step="Use label_states.pool = mean.",
         )
-    parts: list[LabelPart] = ["name", "description"] if spec.text == "both" else [spec.text]
-    if spec.synonyms:
-        parts.append("synonyms")
-    texts = [
-        labels.text_of(i, parts, parents=spec.parents, synonyms=spec.synonyms) for i in labels.ids
-    ]
+    texts = label_texts(labels, spec.text, spec.synonyms, spec.parents)
     coded = encoder.tokenizer(
         texts,
         truncation=True,
@@ -161,25 +157,35 @@ def build_described(
         coded["input_ids"],
         coded["attention_mask"].bool(),
         tokens=tokens,
-        notes=_notes(spec, labels, encoder, texts),
+        notes=text_notes(spec.text, spec.max_tokens, labels, encoder, texts),
     )
 
 
-def _notes(
-    spec: DescribedLabelStates, labels: LabelSet, encoder: Encoder, texts: Sequence[str]
+def label_texts(labels: LabelSet, text: str, synonyms: int = 0, parents: int = 0) -> list[str]:
+    """Return what is read of each label; ``text`` is ``description``, ``name`` or ``both``."""
+    parts: list[str] = ["name", "description"] if text == "both" else [text]
+    if synonyms:
+        parts.append("synonyms")
+    wanted = cast(list[LabelPart], parts)
+    return [labels.text_of(i, wanted, parents=parents, synonyms=synonyms) for i in labels.ids]
+
+
+def text_notes(
+    text: str, max_tokens: int, labels: LabelSet, encoder: Encoder, texts: Sequence[str]
 ) -> list[str]:
+    """Return what a person should know of labels' texts: which have none, which are cut."""
     notes = []
-    bare = [x.id for x in labels if not x.description] if spec.text != "name" else []
+    bare = [x.id for x in labels if not x.description] if text != "name" else []
     if bare:
         notes.append(
             f'{len(bare)} of {len(labels)} labels have no description, the first is "{bare[0]}": '
             "they are read by their names"
         )
     lengths = [len(ids) for ids in encoder.tokenizer(texts, verbose=False)["input_ids"]]
-    cut = [i for i, n in zip(labels.ids, lengths, strict=True) if n > spec.max_tokens]
+    cut = [i for i, n in zip(labels.ids, lengths, strict=True) if n > max_tokens]
     if cut:
         notes.append(
             f"{len(cut)} of {len(labels)} labels' texts are longer than "
-            f'{spec.max_tokens} tokens and are read in part, the first is "{cut[0]}"'
+            f'{max_tokens} tokens and are read in part, the first is "{cut[0]}"'
         )
     return notes

@@ -2,6 +2,7 @@
 
 A head with ``per_label`` reads one context per label, ``forward(context (B, l, H'), labels,
 which)``, for the l labels that ``which`` picks out of all; the others read one context a document.
+``silence`` makes a head start from logits of 0, where something else is to be heard first.
 """
 
 import torch
@@ -36,6 +37,10 @@ class Linear(nn.Module):
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
 
+    def silence(self) -> None:
+        """Start from logits of 0."""
+        nn.init.zeros_(self.out.weight)
+
     def forward(self, context: Tensor) -> Tensor:
         """Score contexts (N, H); returns logits (N, L)."""
         if self.dense is not None:
@@ -65,6 +70,10 @@ class PerLabel(nn.Module):
         else:
             nn.init.normal_(self.weights, std=spread)
 
+    def silence(self) -> None:
+        """Start from logits of 0."""
+        nn.init.zeros_(self.weights)
+
     @property
     def label_vectors(self) -> Tensor:
         """The labels' weights (L, H'), which description-pull draws to the descriptions."""
@@ -89,6 +98,10 @@ class Shared(nn.Module):
         self.out = nn.Linear(width, 1)
         nn.init.xavier_uniform_(self.out.weight)
         nn.init.zeros_(self.out.bias)
+
+    def silence(self) -> None:
+        """Start from logits of 0."""
+        nn.init.zeros_(self.out.weight)
 
     def forward(
         self, context: Tensor, labels: LabelStates | None = None, which: slice | Tensor = ALL
@@ -117,6 +130,10 @@ class Lame(nn.Module):
         self.inner, self.outer = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
         self.dropout = nn.Dropout(dropout)
         self.out = out
+
+    def silence(self) -> None:
+        """Start from logits of 0."""
+        self.out.silence()
 
     def forward(
         self, context: Tensor, labels: LabelStates | None = None, which: slice | Tensor = ALL
@@ -153,6 +170,11 @@ class Match(nn.Module):
         self.scale = scale
         self.map = map
         self.bias = nn.Parameter(torch.zeros(()))
+
+    def silence(self) -> None:
+        """Start from logits of 0, if there is a map."""
+        if self.map is not None:
+            nn.init.zeros_(self.map.weight)
 
     def forward(self, context: Tensor, labels: LabelStates, which: slice | Tensor = ALL) -> Tensor:
         """Score contexts (B, l, H') against labels (l, H); returns logits (B, l).

@@ -70,10 +70,16 @@ class Joint(Projected):
         logits = torch.einsum("bgh,gh->bg", context, self.group_weights) + self.group_biases
         return replace(super().prepare(tokens), groups=logits)
 
-    def forward(self, prepared: Prepared, labels: LabelStates, weights: bool = True) -> Attended:
+    def forward(
+        self,
+        prepared: Prepared,
+        labels: LabelStates,
+        weights: bool = True,
+        bias: Tensor | None = None,
+    ) -> Attended:
         """Attend for labels (l, K): context (B, l, H + appended), weights (B, l, T)."""
         assert prepared.groups is not None
-        attended = super().forward(prepared, labels, weights)
+        attended = super().forward(prepared, labels, weights, bias)
         told = torch.sigmoid(self.tell(torch.sigmoid(prepared.groups)))
         told = told.unsqueeze(1).expand(-1, attended.context.shape[1], -1)
         return Attended(torch.cat([attended.context, told], dim=-1), attended.weights)

@@ -43,12 +43,14 @@ class LabelWise(nn.Module):
         label_width: The width that label vectors must have.
         reads_tokens: Whether labels must come token by token.
         has_weights: Whether there are attention weights to show.
+        takes_bias: Whether ``forward`` takes scores to add to its own before the softmax.
     """
 
     per_label = True
     reads_cls = False
     reads_tokens = False
     has_weights = True
+    takes_bias = False
     width: int
     label_width: int
 
@@ -68,13 +70,16 @@ class LabelWise(nn.Module):
         return labels.states
 
 
-def attend(queries: Tensor, prepared: Prepared, scale: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Pool values by masked softmax of queries (l, K) times keys.
+def attend(
+    queries: Tensor, prepared: Prepared, scale: float = 1.0, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Pool values by masked softmax of queries (l, K) times keys, plus a bias (B, l, T) if any.
 
     Returns context (B, l, H) and weights (B, l, T), which sum to 1 over real tokens. The softmax
     subtracts the largest score and runs in float32, so that large scores don't overflow.
     """
     scores = torch.matmul(queries * scale, prepared.keys.transpose(1, 2))
+    scores = scores if bias is None else scores + bias
     weights = masked_softmax(scores, prepared.mask.unsqueeze(1))
     return torch.matmul(weights, prepared.values), weights
 
@@ -87,6 +92,8 @@ class Softmax(LabelWise):
     the public code of CAML lets labels attend to padding.
     """
 
+    takes_bias = True
+
     def __init__(self, width: int, scale: float = 1.0) -> None:
         super().__init__()
         self.width = self.label_width = width
@@ -96,9 +103,15 @@ class Softmax(LabelWise):
         """Return the token states as keys and values."""
         return Prepared(tokens.states, tokens.states, tokens.mask)
 
-    def forward(self, prepared: Prepared, labels: LabelStates, weights: bool = True) -> Attended:
+    def forward(
+        self,
+        prepared: Prepared,
+        labels: LabelStates,
+        weights: bool = True,
+        bias: Tensor | None = None,
+    ) -> Attended:
         """Attend for labels (l, H): context (B, l, H), weights (B, l, T)."""
-        context, found = attend(self.queries(labels), prepared, self.scale)
+        context, found = attend(self.queries(labels), prepared, self.scale, bias)
         return Attended(context, found if weights else None)
 
 
@@ -109,6 +122,8 @@ class Projected(LabelWise):
     in its public code. Deviation: padding is masked. On pretrained states of whole documents this
     is the label attention of PLM-ICD.
     """
+
+    takes_bias = True
 
     def __init__(self, width: int, size: int, scale: float = 1.0) -> None:
         super().__init__()
@@ -121,9 +136,15 @@ class Projected(LabelWise):
         """Return keys tanh(W h), (B, T, K), and the token states as values."""
         return Prepared(torch.tanh(self.project(tokens.states)), tokens.states, tokens.mask)
 
-    def forward(self, prepared: Prepared, labels: LabelStates, weights: bool = True) -> Attended:
+    def forward(
+        self,
+        prepared: Prepared,
+        labels: LabelStates,
+        weights: bool = True,
+        bias: Tensor | None = None,
+    ) -> Attended:
         """Attend for labels (l, K): context (B, l, H), weights (B, l, T)."""
-        context, found = attend(self.queries(labels), prepared, self.scale)
+        context, found = attend(self.queries(labels), prepared, self.scale, bias)
         return Attended(context, found if weights else None)
 
 

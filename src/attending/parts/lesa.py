@@ -67,12 +67,12 @@ class InsertedLesa(StaticLesa):
             return super().forward(encoder, ids, mask, labels, trace)
         count = len(labels.states)
         words = encoder.word_embeddings(ids)
-        rows = labels.states.to(words.dtype).expand(len(ids), -1, -1)
+        rows = labels.states.to(words.dtype).expand(ids.shape[0], -1, -1)
         embedded = torch.cat([words[:, :1], rows, words[:, 1:]], dim=1)
         start = encoder.first_position
         positions = torch.arange(start, start + ids.shape[1], device=ids.device)
         positions = torch.cat([positions[:1].expand(1 + count), positions[1:]])
-        none = mask.new_zeros(len(mask), count)
+        none = mask.new_zeros(mask.shape[0], count)
         keys = torch.cat([mask[:, :1], none, mask[:, 1:]], dim=1)
         if trace is not None:
             trace.inserted = count
@@ -82,7 +82,7 @@ class InsertedLesa(StaticLesa):
             inserted_mask(keys, count),
             call,
             embeddings=embedded,
-            positions=positions.expand(len(ids), -1),
+            positions=positions.expand(ids.shape[0], -1),
         )
         return Attended(tokens.states[:, 0])
 

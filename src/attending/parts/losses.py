@@ -100,10 +100,14 @@ class CrossEntropyLoss(SingleLabelLoss):
     ) -> Tensor:
         """Return the mean loss: logits (B, L), targets (B,), label_logits (L, L) or ``None``."""
         loss = super().forward(logits, targets)
-        if self.label_loss and label_logits is not None:
-            own = torch.arange(len(label_logits), device=logits.device)
-            loss = loss + self.label_loss * functional.cross_entropy(precise(label_logits), own)
-        return loss
+        return loss + self.of_labels(label_logits) if self.label_loss else loss
+
+    def of_labels(self, label_logits: Tensor | None) -> Tensor | float:
+        """Return the label vectors' own loss, which needs no row: label_logits (L, L)."""
+        if not self.label_loss or label_logits is None:
+            return 0.0
+        own = torch.arange(len(label_logits), device=label_logits.device)
+        return self.label_loss * functional.cross_entropy(precise(label_logits), own)
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the cross-entropy of each row, (B,)."""

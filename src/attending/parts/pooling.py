@@ -36,7 +36,7 @@ def last_states(states: Tensor, mask: Tensor) -> Tensor:
     """
     half = states.shape[-1] // 2
     end = (mask.sum(dim=1) - 1).clamp(min=0)
-    rows = torch.arange(len(states), device=states.device)
+    rows = torch.arange(states.shape[0], device=states.device)
     return torch.cat([states[rows, end, :half], states[:, 0, half:]], dim=-1)
 
 

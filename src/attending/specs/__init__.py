@@ -6,7 +6,10 @@ builds it. Field descriptions are the documentation that ``attending recipes sho
 
 from attending.specs.base import Share, Spec
 from attending.specs.decoders import ArgmaxDecoder, ThresholdDecoder, TopKDecoder
+from attending.specs.descriptions import ConvolvedDescriptions, LabelStateDescriptions
+from attending.specs.distillation import SoftTargets
 from attending.specs.encoders import (
+    AwdLstmEncoder,
     BiGruEncoder,
     BiLstmEncoder,
     CnnEncoder,
@@ -34,13 +37,14 @@ from attending.specs.label_attention import (
     PositionBilinearAttention,
     ProjectedAttention,
     SoftmaxAttention,
+    WordAttentionPooling,
 )
 from attending.specs.label_states import (
     DescribedLabelStates,
     HierarchicalLabelStates,
     LearnedLabelStates,
 )
-from attending.specs.lexical import LexicalFeatures
+from attending.specs.lexical import LexicalFeatures, LexicalSources, LexicalSurfaces
 from attending.specs.linear import (
     DictionaryEstimator,
     FrequencyEstimator,
@@ -59,40 +63,67 @@ from attending.specs.losses import (
     LogitAdjustedCrossEntropy,
     MarginCrossEntropy,
 )
+from attending.specs.planting import PlantedScores, Planting
 from attending.specs.samplers import BalancedSampler, BucketedSampler, ShuffledSampler
+from attending.specs.tagging import (
+    ArgmaxTagDecoder,
+    BinaryTokenLabels,
+    ChainEstimator,
+    ChainLikelihood,
+    FlatScheme,
+    LayeredScheme,
+    LogitNeighbours,
+    TokenCrossEntropy,
+    TokenLabelHead,
+    TokenLinearHead,
+    ViterbiDecoder,
+    WordWindowFeatures,
+)
 from attending.specs.training import Training
 from attending.specs.windows import Windows
 
 __all__ = [
     "ArgmaxDecoder",
+    "ArgmaxTagDecoder",
     "AsymmetricBinaryCrossEntropy",
+    "AwdLstmEncoder",
     "BalancedBinaryCrossEntropy",
     "BalancedSampler",
     "BiGruEncoder",
     "BiLstmEncoder",
     "BinaryCrossEntropy",
+    "BinaryTokenLabels",
     "BucketedSampler",
+    "ChainEstimator",
+    "ChainLikelihood",
     "ClsPooling",
     "CnnEncoder",
+    "ConvolvedDescriptions",
     "CrossAttention",
     "CrossEntropy",
     "DescribedLabelStates",
     "DictionaryEstimator",
     "FMeasure",
+    "FlatScheme",
     "FocalBinaryCrossEntropy",
     "FocalCrossEntropy",
     "FrequencyEstimator",
     "HierarchicalLabelStates",
     "IdentityHead",
     "JointAttention",
+    "LabelStateDescriptions",
     "LameHead",
     "LastPooling",
+    "LayeredScheme",
     "LearnedLabelStates",
     "LesaAttention",
     "LexicalFeatures",
+    "LexicalSources",
+    "LexicalSurfaces",
     "LinearHead",
     "LogisticEstimator",
     "LogitAdjustedCrossEntropy",
+    "LogitNeighbours",
     "LsanAttention",
     "MarginCrossEntropy",
     "MatchHead",
@@ -101,18 +132,27 @@ __all__ = [
     "MultiCnnEncoder",
     "MultiResCnnEncoder",
     "PerLabelHead",
+    "PlantedScores",
+    "Planting",
     "PositionBilinearAttention",
     "PretrainedEncoder",
     "ProjectedAttention",
     "Share",
     "SharedHead",
     "ShuffledSampler",
+    "SoftTargets",
     "SoftmaxAttention",
     "Spec",
     "SvmEstimator",
     "TfidfFeatures",
     "ThresholdDecoder",
+    "TokenCrossEntropy",
+    "TokenLabelHead",
+    "TokenLinearHead",
     "TopKDecoder",
     "Training",
+    "ViterbiDecoder",
     "Windows",
+    "WordAttentionPooling",
+    "WordWindowFeatures",
 ]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from attending.specs.base import Spec
 
@@ -33,6 +33,28 @@ class LastPooling(Spec):
 
     slot: ClassVar[str] = "label_attention"
     kind: Literal["last"] = "last"
+
+
+class WordAttentionPooling(Spec):
+    """A sum of token states, weighted by how well they fit one query; after an LSTM, Yang's."""
+
+    slot: ClassVar[str] = "label_attention"
+    kind: Literal["word-attention"] = "word-attention"
+    query: Literal["learned", "last"] = Field(
+        "learned",
+        description="learned: a trained context vector (Yang); last: the last states of both "
+        "directions of a recurrent encoder (public code of LESA-BERT)",
+    )
+    size: int | None = Field(
+        None, ge=1, description="width of the learned query; unset: the encoder's"
+    )
+
+    @field_validator("size")
+    @classmethod
+    def _only_of_a_learned_query(cls, size: int | None, info: ValidationInfo) -> int | None:
+        if size is not None and info.data.get("query") == "last":
+            raise ValueError('query = "last" is as wide as the encoder')
+        return size
 
 
 class LesaAttention(Spec):

@@ -8,11 +8,9 @@ from attending.records import LabelPart
 from attending.specs.base import Share, Spec
 
 
-class LexicalFeatures(Spec):
-    """A lexical view as the features of a linear recipe."""
+class LexicalSources(Spec):
+    """Base of both uses of a lexical view: which words of labels are looked for."""
 
-    slot: ClassVar[str] = "features"
-    kind: Literal["lexical"] = "lexical"
     label_text: tuple[LabelPart, ...] = Field(
         ("name", "description", "synonyms", "keywords"),
         description="what of a label is looked for in texts; (): nothing",
@@ -29,6 +27,11 @@ class LexicalFeatures(Spec):
     )
     overlap: bool = Field(
         True, description="count labels of whose text a sentence holds half, words in any order"
+    )
+    related: bool = Field(
+        True,
+        description="with overlap: words that stand for a label text's words count too; which do "
+        "so is learned from training documents and their labels' texts",
     )
     longest: int = Field(12, ge=1, description="words of the longest surface")
     overlapping: bool = Field(
@@ -49,3 +52,38 @@ class LexicalFeatures(Spec):
     folds: int = Field(
         5, ge=2, description="parts of the training rows, each scored by a view of the others"
     )
+
+
+class LexicalFeatures(LexicalSources):
+    """A lexical view as the features of a linear recipe."""
+
+    slot: ClassVar[str] = "features"
+    kind: Literal["lexical"] = "lexical"
+
+
+class LexicalSurfaces(LexicalSources):
+    """A lexical view beside the network: a label's score is what both say."""
+
+    slot: ClassVar[str] = "lexical"
+    kind: Literal["surfaces"] = "surfaces"
+    weight: float = Field(
+        1.0,
+        ge=0,
+        description="weight of what words say, at first; 0: the network doesn't listen to them, as "
+        "without this slot",
+    )
+    gate: Literal["count", "none"] = Field(
+        "count",
+        description="count: what the network says counts the more, the more training documents a "
+        "label has; none: always in full",
+    )
+    halfway: float = Field(
+        3.0, gt=0, description="training documents at which it counts half, at first"
+    )
+    synonyms: int = Field(
+        0,
+        ge=0,
+        description="so many annotated surfaces, each of two training documents or more, become "
+        "further synonyms of a label; label_states.synonyms says how many are read",
+    )
+    c: float = Field(0.1, gt=0, description="inverse of the L2 penalty on the features' weights")

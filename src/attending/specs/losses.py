@@ -87,8 +87,8 @@ class _MultiLabelLoss(Spec):
     )
 
     def needs(self) -> tuple[str, ...]:
-        """Only label vectors can be pulled."""
-        return ("label_states",) if self.description_pull else ()
+        """A pull needs something to pull to."""
+        return ("descriptions",) if self.description_pull else ()
 
     def shift(self, counts: Sequence[int], documents: int) -> float:
         """Return what must be added to a trained model's logits for true probabilities.

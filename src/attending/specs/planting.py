@@ -58,3 +58,8 @@ class PlantedScores(Planting):
         2, ge=1, description="occurrences in the training texts that make a word known"
     )
     words: int = Field(100_000, ge=1, description="most words that are known")
+
+    @property
+    def plants(self) -> bool:
+        """Whether anything is planted: with both weights 0 attention is learned as ever."""
+        return self.weight > 0 or self.static_weight > 0

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from attending.specs.base import Share, Spec
 
@@ -22,6 +22,15 @@ class Training(Spec):
     )
     weight_decay: float = Field(0.01, ge=0, description="not on biases, norms and embeddings")
     warmup: Share = Field(0.1, description="share of the steps with a rising learning rate")
+    schedule: Literal["linear", "one-cycle"] = Field(
+        "linear",
+        description="how rates rise and fall, in every stage: in straight lines, or along cosines",
+    )
+    unfreeze: tuple[Share, ...] = Field(
+        (),
+        description="shares of the run, rising, after which further layers of the encoder train, "
+        "from the top down; before the first only the rest trains",
+    )
     clip: float = Field(1.0, gt=0, description="largest norm of the gradient")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto: bfloat16 where the processor multiplies it natively"
@@ -41,3 +50,10 @@ class Training(Spec):
     development: Share = Field(
         0.1, description="share of the training rows carved off if no development file is given"
     )
+
+    @field_validator("unfreeze")
+    @classmethod
+    def _rising(cls, unfreeze: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0 < cut < 1 for cut in unfreeze) or list(unfreeze) != sorted(set(unfreeze)):
+            raise ValueError("shares must rise and lie between 0 and 1, as in [0.2, 0.5]")
+        return unfreeze

@@ -19,6 +19,12 @@ class Windows(Spec):
     on_overflow: Literal["window", "truncate", "error"] = Field(
         "window", description="a longer text: more windows, only the first, or status too_long"
     )
+    most_tokens: int = Field(
+        32_768,
+        ge=1,
+        description="tokens of a text that are read at most, in all its windows: what bounds time "
+        "and memory for a file of megabytes; `read` says how far it went",
+    )
     join: Literal["logits", "tokens"] = Field(
         "logits",
         description="a longer text: logits: each window is scored by itself (as published); "

@@ -3,7 +3,8 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -13,8 +14,10 @@ from attending.data.corpora import Corpus
 from attending.data.labels import infer_labels
 from attending.errors import TrainingInterrupted
 from attending.models.base import Model
+from attending.models.development import DevelopmentScores
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
+from attending.training.lesson import Lesson, require_teacher
 from attending.training.progress import Journal, Listener
 from attending.training.rows import Rows, choose_rows, label_counts, with_label, without_examples
 from attending.training.settle import settle
@@ -30,6 +33,7 @@ class Fitted:
     model: Model
     metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    development: DevelopmentScores | None = None
 
 
 def fit(
@@ -41,6 +45,7 @@ def fit(
     seed: int = 0,
     run: Path | None = None,
     listener: Listener | None = None,
+    lesson: Lesson | None = None,
 ) -> Fitted:
     """Fit a recipe on labelled documents.
 
@@ -49,18 +54,24 @@ def fit(
     development rows choose the checkpoint and the temperature, nothing else is fitted on them.
     ``run`` is a folder for checkpoints and the log; a run that was stopped there goes on, with
     its labels in the order that they had, and ends bit for bit as if it hadn't been.
+    ``lesson`` is what a recipe with ``distillation`` learns from; see ``distil``.
 
     Raises:
+        RecipeError: If the recipe tags spans, for which there is ``fit_tagger``.
         TrainingError: If the rows can't train a model, or ``run`` holds another run.
         LabelError: If a row has a label that is not in the set.
         TrainingInterrupted: If the user stopped it; ``run`` can be resumed.
     """
+    if recipe.task == "spans":
+        recipe.for_task("single")  # says that it gives no labels
+    require_teacher(recipe, lesson is not None)
     labels = infer_labels(Corpus(tuple(train))) if labels is None else labels
     labels, reordered = as_begun(run, labels)
     rows = choose_rows(recipe, train, labels, development, seed)
+    rows = rows if lesson is None else lesson.rows(rows)
     started = time.monotonic()
     counts = label_counts(rows.train, labels)
-    facts = {
+    facts: dict[str, Any] = {
         "seed": seed,
         "training_rows": len(rows.train),
         "development_rows": len(rows.development),
@@ -68,10 +79,13 @@ def fit(
         "development_fingerprint": Corpus(rows.development).fingerprint,
         "label_counts": counts,
     }
+    if lesson is not None:
+        facts |= lesson.facts(rows)
     unseen = without_examples(counts, labels)
     notes = [*reordered, *rows.notes, *([unseen] if unseen and recipe.task == "multi" else [])]
+    notes += [] if lesson is None else lesson.notes(facts)
     if recipe.family == "neural":
-        model, more = _fit_neural(recipe, rows, labels, seed, run, listener, facts)
+        model, more = _fit_neural(recipe, rows, labels, seed, run, listener, facts, lesson)
         facts |= more
     else:
         from attending.models.linear import fit_linear
@@ -79,10 +93,15 @@ def fit(
         model = fit_linear(recipe, rows.train, labels, seed)
     facts["seconds"] = round(time.monotonic() - started, 1)
     model.facts = facts
-    settled = settle(model, rows.development, recipe, counts, with_label(rows.train))
-    decision, metrics, reason = settled
+    scored = model.scores(rows.development)
+    decision, metrics, reason = settle(
+        model, rows.development, recipe, counts, with_label(rows.train), scored=scored
+    )
     model.decision = decision
-    return Fitted(model, metrics, (*notes, reason) if reason else tuple(notes))
+    known = DevelopmentScores.of(
+        rows.development, scored, labels, decision, str(facts["development_fingerprint"])
+    )
+    return Fitted(model, metrics, (*notes, reason) if reason else tuple(notes), known)
 
 
 def _fit_neural(
@@ -93,9 +112,32 @@ def _fit_neural(
     run: Path | None,
     listener: Listener | None,
     facts: Mapping[str, Any],
+    lesson: Lesson | None,
 ) -> tuple[Model, dict[str, Any]]:
     from attending.training.run import train_network
 
+    with in_run(recipe, labels, run, listener, facts) as (folder, journal, resume):
+        return train_network(
+            recipe, rows, labels, seed, folder, journal, resume=resume, lesson=lesson
+        )
+
+
+@contextmanager
+def in_run(
+    recipe: Recipe,
+    labels: LabelSet,
+    run: Path | None,
+    listener: Listener | None,
+    facts: Mapping[str, Any],
+) -> Iterator[tuple[Path, Journal, bool]]:
+    """Give the folder of a run, its log, and whether an unfinished run there goes on.
+
+    Without ``run`` the folder is one for the while.
+
+    Raises:
+        TrainingError: If ``run`` holds another run.
+        TrainingInterrupted: If what is done within was stopped; says how to go on.
+    """
     folder = Path(tempfile.mkdtemp(prefix="attending-")) if run is None else run.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     state = {
@@ -106,8 +148,7 @@ def _fit_neural(
     }
     resume = claim(folder, state)
     try:
-        journal = Journal(folder / LOG, listener)
-        return train_network(recipe, rows, labels, seed, folder, journal, resume=resume)
+        yield folder, Journal(folder / LOG, listener), resume
     except TrainingInterrupted as stop:
         raise TrainingInterrupted(
             f"stopped on request at {stop.what}",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoModelForMaskedLM
 
-from attending.data.batches import by_length
+from attending.data.layout import by_length
 from attending.errors import EncoderError
 from attending.parts.attention import IMPLEMENTATION
 from attending.parts.encoders import Encoder, build_pretrained, quiet

@@ -5,15 +5,20 @@ one is to be replaced; when it ends, it is a model folder with the log beside it
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from attending.errors import TrainingInterrupted
 from attending.models.store import RUN, require_free, save_model
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.fit import LOG, Fitted, fit
+from attending.training.lesson import Lesson
 from attending.training.progress import Listener
+from attending.training.tagging import FittedTagger, fit_tagger
+
+_Made = TypeVar("_Made", Fitted, FittedTagger)
 
 
 def train_into(
@@ -26,6 +31,7 @@ def train_into(
     seed: int = 0,
     force: bool = False,
     listener: Listener | None = None,
+    lesson: Lesson | None = None,
 ) -> Fitted:
     """Fit a recipe and write the model folder; see ``fit`` for the rest.
 
@@ -38,11 +44,10 @@ def train_into(
         TrainingError: If the unfinished run there is another one, or the rows can't train.
         TrainingInterrupted: If the user stopped it.
     """
-    folder = Path(folder)
-    claim(folder, force)
-    run = folder / RUN
-    try:
-        fitted = fit(
+    return _into(
+        Path(folder),
+        force,
+        lambda run: fit(
             recipe,
             train,
             labels,
@@ -50,7 +55,48 @@ def train_into(
             seed=seed,
             run=run,
             listener=listener,
-        )
+            lesson=lesson,
+        ),
+    )
+
+
+def train_tagger_into(
+    folder: str | Path,
+    recipe: Recipe,
+    train: Sequence[Document],
+    labels: LabelSet | None = None,
+    *,
+    development: Sequence[Document] | None = None,
+    seed: int = 0,
+    force: bool = False,
+    listener: Listener | None = None,
+) -> FittedTagger:
+    """Fit a recipe that tags and write the model folder; see ``fit_tagger`` and ``train_into``.
+
+    Raises:
+        OutputError: As ``train_into``; so do the others.
+    """
+    return _into(
+        Path(folder),
+        force,
+        lambda run: fit_tagger(
+            recipe,
+            train,
+            labels,
+            development=development,
+            seed=seed,
+            run=run,
+            listener=listener,
+        ),
+    )
+
+
+def _into(folder: Path, force: bool, job: Callable[[Path], _Made]) -> _Made:
+    """Run a fit in the folder of its model, and write the model there when it is done."""
+    claim(folder, force)
+    run = folder / RUN
+    try:
+        fitted = job(run)
     except TrainingInterrupted as stop:
         if not force:
             raise
@@ -59,6 +105,8 @@ def train_into(
     log = run / LOG
     journal = log.read_bytes() if log.is_file() else None
     save_model(fitted.model, folder, metrics=fitted.metrics, force=True)
+    if isinstance(fitted, Fitted) and fitted.development is not None:
+        fitted.development.write(folder)
     if journal is not None:
         (folder / LOG).write_bytes(journal)
     return fitted

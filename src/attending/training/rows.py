@@ -16,11 +16,15 @@ _SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Training and development rows, all labelled, and what to know of their choice."""
+    """Training and development rows, all labelled, and what to know of their choice.
+
+    ``transfer`` are rows without labels, which a student learns from its teacher's answers to.
+    """
 
     train: tuple[Document, ...]
     development: tuple[Document, ...]
     notes: tuple[str, ...] = ()
+    transfer: tuple[Document, ...] = ()
 
 
 def choose_rows(
@@ -53,7 +57,7 @@ def choose_rows(
             step="Nothing can be learned from one label; check the label column.",
         )
     if development is None:
-        carved = _carve(rows, _share(recipe), seed)
+        carved = carve(recipe, rows, seed)
         return Rows(carved.train, carved.development, (*notes, *carved.notes))
     held, more = _labelled(development, labels, "development row", recipe.task)
     return Rows(rows, held, (*notes, *more))
@@ -114,7 +118,9 @@ def _share(recipe: Recipe) -> float:
     return _SHARE if training is None else float(training.development)
 
 
-def _carve(rows: tuple[Document, ...], share: float, seed: int) -> Rows:
+def carve(recipe: Recipe, rows: tuple[Document, ...], seed: int) -> Rows:
+    """Carve a recipe's share of development rows off, stratified, one text on one side."""
+    share = _share(recipe)
     if not share:
         return Rows(rows, ())
     texts = [text_key(d.text) for d in rows]

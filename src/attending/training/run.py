@@ -5,26 +5,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 
 from attending import registry
 from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.models.network import Network
-from attending.models.neural import NeuralModel
+from attending.models.neural import NeuralModel, knows_words, plants
 from attending.parts.encoders import quiet
+from attending.parts.lexical import LexicalScorer, LexicalScores, LexicalView
+from attending.parts.planting.ranker import Ranker
 from attending.recipe import Recipe
-from attending.records import Document, LabelSet
+from attending.records import Document, LabelSet, is_blank
+from attending.training.interruption import Interruption
+from attending.training.lesson import Lesson, parameter_count
+from attending.training.planting import Ranked, learn, rank_words
 from attending.training.precision import resolve
 from attending.training.progress import Listener
 from attending.training.rows import Rows, label_counts, with_label
 from attending.training.score import development_score
 from attending.training.settle import untuned
+from attending.training.student import first_layers, heir_of, take_over
 from attending.training.trainer import (
     CHECKPOINTS,
     Example,
-    Interruption,
     NeuralTrainer,
     Plan,
 )
@@ -39,8 +46,11 @@ def train_network(
     listener: Listener,
     *,
     resume: bool,
+    lesson: Lesson | None = None,
 ) -> tuple[NeuralModel, dict[str, Any]]:
     """Train the network of a recipe; returns the model and facts about the run.
+
+    ``lesson`` is what a student learns from: it answers training and transfer rows.
 
     Raises:
         TrainingError: If no row has anything to read, or training goes wrong.
@@ -49,39 +59,90 @@ def train_network(
     transformers.set_seed(seed)
     counts = label_counts(rows.train, labels)
     documents = with_label(rows.train)
+    words, held, known = _words(recipe, rows, labels)
+    decision = untuned(recipe, labels, counts, documents)
+    read = (*rows.train, *rows.transfer)
+    soft = None if lesson is None else lesson.targets(recipe, rows, labels, decision, folder)
+    heir = None if lesson is None else _heir(lesson, recipe, labels)
+    planted = _planted(recipe, rows, labels, seed)
     network = Network(
         recipe,
-        labels,
+        known,
         counts=list(counts.values()),
         documents=documents,
-        texts=[d.text for d in rows.train],
+        texts=[d.text for d in read],
         seed=seed,
+        words=None if planted is None else len(planted[0].index),
+        encoder=None if heir is None else first_layers(heir, recipe["encoder"]),
     )
-    model = NeuralModel(recipe, labels, network)
-    examples = _examples(model, rows.train)
+    taken = () if heir is None else take_over(network, heir)
+    index, of_planting = None, dict[str, float]()
+    if planted is not None and network.planting is not None:
+        ranked, ranker, of_planting = planted
+        index = ranked.index
+        network.planting.plant(ranker, ranked.relevance)
+    model = NeuralModel(recipe, labels, network, words=words, index=index)
+    examples = _examples(model, read, soft)
+    unanswered = 0 if soft is None else _unanswered(read, soft)
     if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
-    model.decision = untuned(recipe, labels, counts, documents)
-    plan = _plan(model, examples, rows.development, seed, folder, listener)
+    model.decision = decision
+    plan = _plan(model, examples, held, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
     run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     network.encoder.train_all()
     network.eval()
+    network.finish()
     facts = {
         "encoder": network.encoder.name,
+        **({} if lesson is None else _of_student(model, unanswered)),
         **plan.facts,
+        **({"ranking": of_planting} if of_planting else {}),
         "skipped_steps": trainer.skipped,
-        "rows_without_text": len(rows.train) - len(examples),
-        "label_state_notes": list(getattr(network.label_states, "notes", ())),
-        "encoder_notes": list(getattr(network.encoder, "notes", ())),
+        "rows_without_text": len(read) - len(examples) - unanswered,
+        "label_state_notes": [
+            note
+            for part in (network.label_states, network.descriptions, words)
+            for note in getattr(part, "notes", ())
+        ],
+        "encoder_notes": [*getattr(network.encoder, "notes", ()), *taken],
     }
     return model, facts
+
+
+def _words(
+    recipe: Recipe, rows: Rows, labels: LabelSet
+) -> tuple[LexicalScorer | None, LexicalScores | None, LabelSet]:
+    """Fit what knows the labels' words, if the recipe needs it, on training rows alone.
+
+    Returns it, its scores of the training rows (each from a view of the other rows) and of the
+    transfer rows after them, and the labels as the network is to know them.
+    """
+    if not knows_words(recipe):
+        return None, None, labels
+    spec, held = recipe["lexical"], None
+    scorer = LexicalScorer(spec, LexicalView.fit(spec, rows.train, labels))
+    if spec.weight:
+        scorer, held = scorer.learned(rows.train)
+        held = held.followed_by(scorer.scores(rows.transfer)) if rows.transfer else held
+    return scorer, held, scorer.with_synonyms(labels, spec.synonyms)
+
+
+def _planted(
+    recipe: Recipe, rows: Rows, labels: LabelSet, seed: int
+) -> tuple[Ranked, Ranker, dict[str, float]] | None:
+    """Rank words for every label on training rows alone, if the recipe plants its attention."""
+    if not plants(recipe):
+        return None
+    ranked = rank_words(recipe["planting"], rows.train, labels)
+    return ranked, *learn(recipe["planting"], ranked, seed)
 
 
 def _plan(
     model: NeuralModel,
     examples: Sequence[Example],
+    words: LexicalScores | None,
     development: Sequence[Document],
     seed: int,
     folder: Path,
@@ -100,13 +161,14 @@ def _plan(
         sampler=registry.build(
             model.recipe["sampler"],
             lengths=[e.document.length for e in examples],
-            targets=[e.target for e in examples if isinstance(e.target, int)],
+            targets=_groups(examples),
             size=spec.batch_size,
             seed=seed,
         ),
         pad=model.pad,
         labels=len(model.labels) if model.recipe.task == "multi" else 0,
         joins=model.network.joins,
+        words=words,
         folder=folder,
         seed=seed,
         precision=precision,
@@ -116,12 +178,49 @@ def _plan(
     )
 
 
-def _examples(model: NeuralModel, rows: Sequence[Document]) -> list[Example]:
+def _unanswered(rows: Sequence[Document], soft: NDArray[np.float32]) -> int:
+    """Return how many rows with text no teacher could answer."""
+    silent = np.flatnonzero(np.isnan(soft).any(axis=1)).tolist()
+    return sum(not is_blank(rows[row].text) for row in silent)
+
+
+def _of_student(model: NeuralModel, unanswered: int) -> dict[str, Any]:
+    """Return how large a student is, for comparison, and which rows no teacher answered."""
+    return {
+        "rows_without_answer": unanswered,
+        "layers": getattr(model.network.encoder, "layers", None),
+        "parameters": parameter_count(model),
+    }
+
+
+def _heir(lesson: Lesson, recipe: Recipe, labels: LabelSet) -> NeuralModel | None:
+    """Return the teacher that the student's network starts from, if it is to start from one."""
+    if recipe["distillation"].start == "pretrained":
+        return None
+    return heir_of(lesson.teachers, recipe, labels)
+
+
+def _groups(examples: Sequence[Example]) -> list[int]:
+    """Return the label that each example counts as for a sampler: its own, or its teacher's."""
+    if any(isinstance(e.target, tuple) for e in examples):
+        return []
+    best = [None if e.soft is None else int(e.soft.argmax()) for e in examples]
+    own = (
+        e.target if isinstance(e.target, int) else b for e, b in zip(examples, best, strict=True)
+    )
+    return [label for label in own if label is not None]
+
+
+def _examples(
+    model: NeuralModel, rows: Sequence[Document], soft: NDArray[np.float32] | None = None
+) -> list[Example]:
     windowed: list[Windowed] = model.windower([d.text for d in rows])
     examples = [
-        Example(w, _target(model, d), _annotated(model, d, w))
-        for w, d in zip(windowed, rows, strict=True)
-        if w.windows
+        Example(
+            w, _target(model, d), _annotated(model, d, w), row, None if soft is None else soft[row]
+        )
+        for row, (w, d) in enumerate(zip(windowed, rows, strict=True))
+        if w.windows and (soft is None or np.isfinite(soft[row]).all())
     ]
     if len({e.target for e in examples}) < 2:
         raise TrainingError(
@@ -130,7 +229,9 @@ def _examples(model: NeuralModel, rows: Sequence[Document]) -> list[Example]:
     return examples
 
 
-def _target(model: NeuralModel, document: Document) -> int | tuple[int, ...]:
+def _target(model: NeuralModel, document: Document) -> int | tuple[int, ...] | None:
+    if document.labels is None:
+        return None
     positions = tuple(sorted(model.labels.position(i) for i in document.labels or ()))
     return positions if model.recipe.task == "multi" else positions[0]
 

@@ -73,13 +73,14 @@ def development_score(
     truth = np.array([labels.position(d.label or "") for d in documents])
     guess = np.full(len(documents), -1)
     read = np.array([s.logits is not None for s in scored])
-    guess[read] = logits.argmax(axis=1)
+    probabilities = decision.probabilities(logits)
+    guess[read] = decision.best(probabilities, labels)
     counts = LabelCounts.of_rows(truth[None], guess[None], len(labels))
     figures = averages(scores_of(counts))
     return {
         "macro_f1": float(figures["macro_f1"][0]),
         "accuracy": float((truth == guess).mean()),
-        "log_loss": log_loss(decision.probabilities(logits), truth[read]),
+        "log_loss": log_loss(probabilities, truth[read]),
     }
 
 

@@ -1,12 +1,14 @@
 """Settle how scores become labels, on development rows, once a model is trained.
 
-Fitted here and nowhere else: temperature and thresholds. Known before any development row is seen:
-the shift that undoes a loss's weights and the number of labels of ``top-k``, which come from
-training rows.
+Fitted here and nowhere else: temperature or vector scaling, thresholds, the points that keep a
+recall, the band that is handed over. Known before any development row is seen:
+the shift that undoes a loss's weights, the shares of labels that a choice discounts and the number
+of labels of ``top-k``, which come from training rows.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,12 @@ from attending.errors import TrainingError
 from attending.evaluation.calibration import LEAST_ROWS, fit_temperature
 from attending.evaluation.cell_temperature import fit_cell_temperature
 from attending.evaluation.thresholds import best_threshold, per_label_thresholds
+from attending.evaluation.vector_scaling import fit_vector_scaling
 from attending.models.base import Model, Scored
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
+from attending.training.constraints import hand_over, keep_each_recall, keep_recalls
 from attending.training.score import answered, answered_multilabel, development_score
 
 
@@ -29,6 +33,8 @@ def settle(
     recipe: Recipe,
     counts: Mapping[str, int],
     documents: int,
+    *,
+    scored: Sequence[Scored] | None = None,
 ) -> tuple[Decision, dict[str, float], str | None]:
     """Fit the decision of a trained model on development rows, and score them with it.
 
@@ -36,19 +42,57 @@ def settle(
     label. Rows that couldn't be read are left out of the fit and count in the score. Gives the
     model its decision; returns it, the development figures, and why something was not fitted
     (``None`` if everything was). What can't be fitted keeps its default: temperature 1, the
-    recipe's threshold.
+    recipe's threshold, no recall floor, no band. ``scored`` are the model's scores of the rows,
+    where they are known already.
 
     Raises:
         TrainingError: If the loss needs a correction that can't be computed.
     """
     decision = untuned(recipe, model.labels, counts, documents)
-    scored = model.scores(development)
-    fit = _settle_single if recipe.task == "single" else _settle_multilabel
-    decision, reason = fit(decision, scored, development, model.labels, recipe)
+    scored = model.scores(development) if scored is None else scored
+    decision, reason = fitted(decision, scored, development, model.labels, recipe)
     if reason is not None:
         decision = replace(decision, note=reason)
     model.decision = decision
     return decision, development_score(scored, development, model.labels, decision), reason
+
+
+def settle_again(
+    model: Model, development: Sequence[Document], recipe: Recipe, *, scored: Sequence[Scored]
+) -> tuple[Decision, str | None]:
+    """Fit the decision of a finished model anew, on other development rows.
+
+    What training rows told (the shift that undoes a loss, shares, how many labels) stays.
+    Everything else is fitted as by ``settle``, with the decoder of ``recipe``. Returns the decision
+    and why something was not fitted; the model keeps its old one.
+    """
+    spec, old = recipe["decoder"], model.decision
+    bare = Decision(
+        old.kind,
+        abstain_below=getattr(spec, "abstain_below", None),
+        abstain_margin=getattr(spec, "abstain_margin", None),
+        shift=old.shift,
+        threshold=getattr(spec, "threshold", old.threshold),
+        at_least_one=old.at_least_one,
+        k=old.k,
+        keep_scores=old.keep_scores,
+        prior_shift=old.prior_shift,
+        shares=old.shares,
+    )
+    decision, reason = fitted(bare, scored, development, model.labels, recipe)
+    return replace(decision, note=reason), reason
+
+
+def fitted(
+    decision: Decision,
+    scored: Sequence[Scored],
+    development: Sequence[Document],
+    labels: LabelSet,
+    recipe: Recipe,
+) -> tuple[Decision, str | None]:
+    """Return a decision with all that development rows can tell, and why something was not."""
+    fit = _settle_single if recipe.task == "single" else _settle_multilabel
+    return fit(decision, scored, development, labels, recipe)
 
 
 def untuned(
@@ -65,7 +109,7 @@ def untuned(
     own = [counts.get(i, 0) for i in labels.ids]
     if not documents or not sum(own):
         raise TrainingError("no training row has a label")
-    known: dict[str, float | int] = {}
+    known: dict[str, Any] = {"counts": counts}
     if recipe.task == "multi":
         undo = getattr(recipe.get("loss"), "shift", None)
         known["shift"] = 0.0 if undo is None else undo(own, documents)
@@ -81,15 +125,39 @@ def _settle_single(
     labels: LabelSet,
     recipe: Recipe,
 ) -> tuple[Decision, str | None]:
-    if recipe["decoder"].calibrate == "none":
-        return decision, None
+    spec = recipe["decoder"]
     logits, targets = answered(scored, development, labels)
+    decision, calibration = _calibrated(decision, logits, targets, spec.calibrate)
+    reasons = [calibration] if calibration else []
+    if spec.recall_floors or spec.abstain_share or spec.abstain_accuracy:
+        probabilities = decision.probabilities(logits)
+        decision, more = keep_recalls(decision, probabilities, targets, labels, spec)
+        reasons += more
+        decision, more = hand_over(decision, probabilities, targets, labels, spec)
+        reasons += more
+    return decision, "; ".join(reasons) or None
+
+
+def _calibrated(
+    decision: Decision,
+    logits: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    how: str,
+) -> tuple[Decision, str | None]:
+    if how == "none":
+        return decision, None
     if not len(targets):
         return decision, "probabilities are not calibrated: no development rows"
     found = fit_temperature(logits, targets)
     if found.reason is not None:
         return decision, f"probabilities are not calibrated: {found.reason}"
-    return replace(decision, temperature=found.value), None
+    decision = replace(decision, temperature=found.value)
+    if how != "vector":
+        return decision, None
+    vector = fit_vector_scaling(logits, targets)
+    if vector.reason is not None:
+        return decision, f"one temperature in place of vector scaling: {vector.reason}"
+    return replace(decision, scales=vector.scales, biases=vector.biases), None
 
 
 def _settle_multilabel(
@@ -107,6 +175,10 @@ def _settle_multilabel(
     if decision.kind == "threshold" and recipe["decoder"].tune != "none":
         decision, reason = _with_thresholds(decision, logits, truth, labels, recipe)
         reasons += [reason] if reason else []
+    if getattr(recipe["decoder"], "recall_floors", None):
+        probabilities = decision.probabilities(logits)
+        decision, more = keep_each_recall(decision, probabilities, truth, labels, recipe["decoder"])
+        reasons += more
     return decision, "; ".join(reasons) or None
 
 

@@ -5,15 +5,15 @@ the batches, the parameter groups, the development score and the guard against n
 """
 
 import math
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import (
@@ -27,9 +27,12 @@ from attending.data.batches import collate
 from attending.data.samplers import BatchSampler
 from attending.data.windows import Windowed
 from attending.errors import TrainingError
+from attending.parts.lexical import LexicalScores
+from attending.parts.lexical_mixture import matches_of
 from attending.specs import Training
 from attending.tensors import Batch
 from attending.training.progress import Event, Listener
+from attending.training.schedules import Unfreezing, rates
 
 MOST_SKIPPED = 10
 CHECKPOINTS = "checkpoints"
@@ -40,12 +43,17 @@ _LOWER_IS_BETTER = ("log_loss",)
 class Example:
     """A windowed training document, its label's position or its labels', and what speaks for them.
 
+    target: ``None`` without labels.
     evidence: (label position, token number) of annotated tokens.
+    soft: a teacher's probabilities, (L,).
+    row: the document's number among the training rows.
     """
 
     document: Windowed
-    target: int | tuple[int, ...]
+    target: int | tuple[int, ...] | None
     evidence: tuple[tuple[int, int], ...] = ()
+    row: int = 0
+    soft: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,15 @@ class Plan:
 
     labels: the number of labels of a multi-label task, 0 for a single-label one.
     joins: whether label attention reads whole documents.
+    words: what words say of each training row, for networks that listen.
     score: scores the network on development rows, or ``None`` without such rows.
     facts: what the log should say at the start, such as the tokens of a window.
     every: steps between two scores and checkpoints; ``None``: once an epoch.
+    collate: makes a batch of examples that are no windowed documents; ``batch`` is its type.
     """
 
     spec: Training
-    examples: Sequence[Example]
+    examples: Sequence[Any]
     sampler: BatchSampler
     pad: int
     folder: Path
@@ -71,7 +81,10 @@ class Plan:
     facts: Mapping[str, Any] = field(default_factory=dict)
     labels: int = 0
     joins: bool = False
+    words: LexicalScores | None = None
     every: int | None = None
+    collate: Callable[[Sequence[Any]], Any] | None = None
+    batch: type[Any] = Batch
 
     @property
     def total_steps(self) -> int:
@@ -84,6 +97,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
     """A Trainer that batches windows, scores on development rows and skips bad steps."""
 
     optimizer: Any
+    lr_scheduler: Any
     control: Any
 
     def __init__(self, network: nn.Module, plan: Plan) -> None:
@@ -97,20 +111,26 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             # Only says that there are development rows; ``evaluate`` scores them itself.
             eval_dataset=plan.examples if plan.score is not None else None,
             data_collator=self._collate,
-            callbacks=[_Reporter(plan, self.take_loss), *_stopping(plan)],
+            callbacks=[_Reporter(plan, self.take_loss), *_stopping(plan), *_stages(network, plan)],
         )
         self.remove_callback(PrinterCallback)
 
-    def _collate(self, examples: Sequence[Example]) -> dict[str, Any]:
-        batch = collate(
+    def _collate(self, examples: Sequence[Any]) -> dict[str, Any]:
+        batch = (self.plan.collate or self._documents)(examples)
+        return {f.name: getattr(batch, f.name) for f in fields(batch)}
+
+    def _documents(self, examples: Sequence[Example]) -> Batch:
+        words = self.plan.words
+        return collate(
             [e.document for e in examples],
             self.plan.pad,
             [e.target for e in examples],  # type: ignore[arg-type]
             labels=self.plan.labels,
             join=self.plan.joins,
             evidence=[e.evidence for e in examples],
+            soft=[e.soft for e in examples],
+            lexical=None if words is None else matches_of(words, [e.row for e in examples]),
         )
-        return {f.name: getattr(batch, f.name) for f in fields(batch)}
 
     def get_train_dataloader(self) -> Any:
         """Return batches as the recipe's sampler orders them."""
@@ -129,6 +149,16 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         optimizer: torch.optim.Optimizer = self.optimizer
         return optimizer
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Let the rates rise and fall as the recipe says."""
+        spec = self.plan.spec
+        if self.lr_scheduler is None and (spec.unfreeze or spec.schedule != "linear"):
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+                optimizer or self.optimizer, rates(spec, num_training_steps)
+            )
+            return self.lr_scheduler
+        return super().create_scheduler(num_training_steps, optimizer)
+
     def compute_loss(
         self,
         model: nn.Module,
@@ -137,7 +167,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         num_items_in_batch: Any = None,
     ) -> Any:
         """Return the loss of a batch."""
-        outputs = model(Batch(**inputs))
+        outputs = model(self.plan.batch(**inputs))
         return (outputs.loss, outputs) if return_outputs else outputs.loss
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any) -> Tensor:
@@ -258,6 +288,13 @@ def _arguments(plan: Plan) -> TrainingArguments:
     )
 
 
+def _stages(network: nn.Module, plan: Plan) -> list[TrainerCallback]:
+    if not plan.spec.unfreeze:
+        return []
+    encoder = getattr(network, "base_model_prefix", "encoder")
+    return [Unfreezing(network, plan.spec, encoder)]
+
+
 def _stopping(plan: Plan) -> list[TrainerCallback]:
     if plan.spec.patience is None or plan.score is None:
         return []
@@ -338,39 +375,3 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._event("end", state)
-
-
-class Interruption(TrainerCallback):  # type: ignore[misc]
-    """Turns the first Ctrl-C into a checkpoint and a clean stop; a second one stops at once."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: Any = None
-
-    def __enter__(self) -> "Interruption":
-        try:
-            self._before = signal.signal(signal.SIGINT, self._ask)
-        except ValueError:  # not in the main thread: no handler can be set
-            self._before = None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        signal.signal(signal.SIGINT, self._before)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Ask for a checkpoint and the end, if the user asked."""
-        if self.asked:
-            control.should_save = True
-            control.should_training_stop = True
-        return control
-
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Keep an epoch that was cut short from being scored as if it were a whole one."""
-        if self.asked and not float(state.epoch).is_integer():
-            control.should_evaluate = control.should_save = False
-        return control

@@ -21,7 +21,7 @@ ROW = {"id": "a", "text": "No fever", "spans": [{"start": 3, "end": 8, "label": 
     [
         ("x.conll", TAGGED, "conll"),
         ("x.tsv", TAGGED, "conll"),
-        ("x.tsv.gz", gzip.compress(TAGGED.encode()), "conll"),
+        ("x.tsv.gz", gzip.compress(TAGGED.encode(), mtime=0), "conll"),
         ("x.txt", "-DOCSTART- -X- O\n\nNo DT O\n", "conll"),
         ("x.tsv", "text\tlabel\nNo fever\turgent\n", None),
         ("x.csv", "text,label\n", None),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from attending.data.columns import USUAL
+from attending.data.fhir.sniff import is_fhir_file
 from attending.data.files import read_bytes
 from attending.data.spans.brat import read_brat, write_brat
 from attending.data.spans.conll import read_conll
@@ -129,6 +130,8 @@ def detect(path: str | Path) -> Format | None:
     if suffix in (".tsv", ".txt", ".tab", ""):
         return "conll" if _tagged(_beginning(path)) else None
     if suffix in _JSON:
+        if is_fhir_file(path):
+            return None
         return "jsonl" if suffix == ".json" or _annotated(_beginning(path)) else None
     return None
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from attending.evaluation.counts import FloatArray, ratio
-from attending.evaluation.intervals import Interval, percentile_interval, resamples_of
+from attending.evaluation.intervals import Interval, centred, percentile_interval, resamples_of
 from attending.evaluation.multilabel.decisions import MACRO, MICRO, Decided, label_averages, micro
 from attending.evaluation.multilabel.outcome import weights_of
 
@@ -29,9 +29,7 @@ def bootstrap(
     All figures come from the same draws. Sums over documents are matrix products with sparse
     counts, so a draw costs about as much as reading the answers once.
 
-    Rare labels fall out of many draws, which lifts a macro figure over labels that occur (and
-    lowers one over all labels), so that a plain percentile interval may not hold the figure
-    itself. The draws of macro figures are therefore moved so that their mean is the figure.
+    The draws of macro figures are moved so that their mean is the figure, see ``centred``.
     Source: Efron 1979, percentile intervals.
     """
     documents, labels = len(decided.document), decided.truth.shape[1]
@@ -49,8 +47,7 @@ def bootstrap(
     intervals = {}
     for key in (*MICRO, *MACRO, *values):
         draws = np.concatenate([np.empty(0), *drawn.get(key, [])])
-        known = draws[~np.isnan(draws)]
-        if key in MACRO and known.size:
-            draws = np.clip(known - known.mean() + whole[key], 0.0, 1.0)
+        if key in MACRO:
+            draws = centred(draws, float(whole[key]))
         intervals[key] = percentile_interval(draws, confidence)
     return intervals

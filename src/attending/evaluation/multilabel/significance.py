@@ -13,13 +13,15 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from attending.errors import DataError, ShapeError
-from attending.evaluation.counts import BoolArray, FloatArray, LabelCounts, ratio
-from attending.evaluation.intervals import percentile_interval, resamples_of
+from attending.evaluation.counts import FloatArray, LabelCounts, ratio
+from attending.evaluation.intervals import Interval, percentile_interval, resamples_of
 from attending.evaluation.multilabel.decisions import MACRO, MICRO, Decided, label_averages, micro
 from attending.evaluation.multilabel.metrics import document_values
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome, Sparse, weighted, weights_of
 from attending.evaluation.multilabel.ranked import rank_documents
-from attending.evaluation.significance import DRAWS, TIE, PairedTest, random_halves
+from attending.evaluation.pairs import PER_LABEL
+from attending.evaluation.significance import DRAWS, PairedTest, over_runs
+from attending.evaluation.sums import compare_sums, lay_runs
 
 Runs = MultiLabelOutcome | Sequence[MultiLabelOutcome]
 
@@ -29,6 +31,7 @@ def paired_multilabel(
     b: Runs,
     metric: str = "micro_f1",
     *,
+    position: int | None = None,
     rounds: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -37,11 +40,14 @@ def paired_multilabel(
 
     a and b are one outcome each, or one for each seed; a single one is set against all of the
     other. In each round everything that the systems said of a random half of the documents, all
-    seeds together, changes places; the statistic is the difference of the means over seeds.
+    seeds together, changes places; the statistic is the difference of the means over seeds. Every
+    seed may have a test part of its own; a document is then the same in all parts by its id.
 
     ``metric`` is any figure over decisions or rankings: micro and macro precision, recall and F1
     in all their forms, ``map`` and its variants, ``r_precision``, ``p_at_k``, ``r_at_k`` and
-    ``ndcg_at_k`` for any k, ``example_f1``, ``subset_accuracy``.
+    ``ndcg_at_k`` for any k, ``example_f1``, ``subset_accuracy``; with ``position``, the place of
+    a label, "precision", "recall" or "f1" of that label (precision of a label never given
+    counts 0).
 
     Raises:
         ShapeError: If the systems' documents or truths differ, or the runs don't pair.
@@ -49,56 +55,83 @@ def paired_multilabel(
     Source: Noreen 1989; Yeh 2000, arXiv:cs/0008005.
     """
     first, second = _paired(a, b)
-    figure = _figure(metric, first[0].width)
-    left, right = (_features(figure, runs) for runs in (first, second))
-    documents, runs = first[0].documents, len(first)
-
-    def score(sums: FloatArray) -> FloatArray:
-        parts = sums.reshape(len(sums), runs, -1)
-        result: FloatArray = np.mean([figure.of(parts[:, k]) for k in range(runs)], axis=0)
-        return result
-
-    total = np.ones((1, documents))
-    whole = weighted(total, left), weighted(total, right)
-    observed = float(score(whole[0])[0]), float(score(whole[1])[0])
-    difference = observed[0] - observed[1]
-    if rounds < 1 or not np.isfinite(difference):
-        raise DataError(
-            f"{metric} can't be compared",
-            found=f"{observed[0]} and {observed[1]} in {rounds} rounds",
-            allowed="a metric that is defined for both systems, and 1 round or more",
-        )
-    moved = right - left
-    extreme = 0
-    for halves in random_halves(documents, rounds, seed, left.shape[1]):
-        change = weighted(halves.astype(np.float64), moved)
-        swapped = score(whole[0] + change) - score(whole[1] - change)
-        extreme += int((np.abs(swapped) >= abs(difference) - TIE).sum())
-    drawn = [np.empty(0)]
-    for rows in resamples_of(documents, min(rounds, DRAWS), seed, left.shape[1]):
-        weights = weights_of(rows, documents)
-        drawn.append(score(weighted(weights, left)) - score(weighted(weights, right)))
-    draws = np.concatenate(drawn)
-    if metric in MACRO:
-        # As in ``bootstrap``: rare labels fall out of draws, which moves every one of them.
-        draws += difference - np.nanmean(draws)
-    return PairedTest(
-        metric=metric,
-        a=observed[0],
-        b=observed[1],
-        difference=difference,
-        interval=percentile_interval(draws, confidence),
-        p_value=(1 + extreme) / (1 + rounds),
+    figure = _figure(metric, first[0].width, position)
+    left, right = _Laid.out(figure, first), _Laid.out(figure, second)
+    return compare_sums(
+        metric,
+        left.features,
+        right.features,
+        figure.of,
+        runs=len(first),
         rounds=rounds,
-        documents=documents,
-        differing=int(_differing(moved).sum()),
-        runs=runs,
+        seed=seed,
+        confidence=confidence,
+        # As in ``bootstrap``: rare labels fall out of draws, which moves every one of them.
+        centre=metric in MACRO,
     )
 
 
-def _differing(moved: Sparse) -> BoolArray:
-    changed: BoolArray = np.asarray(abs(moved).sum(axis=1)) > 0
-    return changed
+def mean_interval_multilabel(
+    runs: Runs,
+    metric: str = "micro_f1",
+    *,
+    position: int | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """Bootstrap interval of a multi-label system's mean over runs; documents and runs are drawn.
+
+    ``metric`` and ``position`` are as in ``paired_multilabel``. With a single run, documents
+    alone are drawn.
+
+    Raises:
+        ShapeError: If the runs' label sets or truths don't fit each other.
+        DataError: If the metric is unknown.
+    """
+    outcomes, _ = _paired(runs, runs)
+    laid = _Laid.out(_figure(metric, outcomes[0].width, position), outcomes)
+    drawn = _drawn(laid, draws, seed)
+    if metric in MACRO:
+        observed = laid.score(weighted(np.ones((1, laid.documents)), laid.features))[0]
+        drawn += observed - np.nanmean(drawn, axis=0)
+    return percentile_interval(over_runs(drawn, seed), confidence)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Laid:
+    """What a figure needs of each of N documents in each of S runs: features (N, S D) sparse."""
+
+    figure: Any
+    features: Sparse
+    runs: int
+
+    @classmethod
+    def out(cls, figure: Any, outcomes: Sequence[MultiLabelOutcome]) -> "_Laid":
+        parts = [figure.features(outcome) for outcome in outcomes]
+        ids = [outcome.ids for outcome in outcomes]
+        return cls(figure, lay_runs(ids, parts), len(outcomes))
+
+    @property
+    def documents(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.features.shape[1])
+
+    def score(self, sums: FloatArray) -> FloatArray:
+        """Score sums (R, S D): every run, (R, S)."""
+        parts = sums.reshape(len(sums), self.runs, -1)
+        return np.stack([self.figure.of(parts[:, k]) for k in range(self.runs)], axis=1)
+
+
+def _drawn(laid: _Laid, draws: int, seed: int) -> FloatArray:
+    """Return the figure of every run on drawn documents, (R, S)."""
+    found = [np.empty((0, laid.runs))]
+    for rows in resamples_of(laid.documents, draws, seed, laid.width):
+        found.append(laid.score(weighted(weights_of(rows, laid.documents), laid.features)))
+    return np.concatenate(found)
 
 
 def _paired(a: Runs, b: Runs) -> tuple[list[MultiLabelOutcome], list[MultiLabelOutcome]]:
@@ -111,16 +144,16 @@ def _paired(a: Runs, b: Runs) -> tuple[list[MultiLabelOutcome], list[MultiLabelO
             found=f"{len(first)} and {len(second)}",
             allowed="as many runs in both, or one in one",
         )
-    model = first[0]
-    for other in (*first, *second):
-        same = other.ids == model.ids and other.truth.shape == model.truth.shape
-        if not same or (other.truth != model.truth).nnz:
+    first, second = (x * (number // len(x)) for x in (first, second))
+    for one, other in zip(first, second, strict=True):
+        same = other.ids == one.ids and other.truth.shape == one.truth.shape
+        if not same or (other.truth != one.truth).nnz or one.width != first[0].width:
             raise ShapeError(
                 "the systems were not scored on the same documents and labels",
-                found=f"{other.truth.shape} and {model.truth.shape} documents and labels",
+                found=f"{other.truth.shape} and {one.truth.shape} documents and labels",
                 allowed="equal ids and equal truth",
             )
-    return first * (number // len(first)), second * (number // len(second))
+    return first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +208,32 @@ class _Mean:
         return ratio(sums[:, 0], sums[:, 1])
 
 
-def _figure(metric: str, labels: int) -> _Micro | _Macro | _Mean:
+@dataclass(frozen=True, slots=True)
+class _OfLabel:
+    """Precision, recall or F1 of one label, by its position."""
+
+    name: str
+    position: int
+
+    def features(self, outcome: MultiLabelOutcome) -> Sparse:
+        decided = Decided.of(outcome)
+        matrices = (decided.right, decided.truth, decided.assigned)
+        return hstack([m[:, [self.position]] for m in matrices], format="csr")
+
+    def of(self, sums: FloatArray) -> FloatArray:
+        right, true, given = np.rint(sums).astype(np.int64).T
+        figures = dict(zip(PER_LABEL, micro(right, true, given).values(), strict=True))
+        values = figures[self.name]
+        return np.nan_to_num(values) if self.name == "precision" else values
+
+
+def _figure(metric: str, labels: int, position: int | None) -> _Micro | _Macro | _Mean | _OfLabel:
+    if position is not None:
+        if metric not in PER_LABEL or not 0 <= position < labels:
+            raise DataError(
+                f'the metric "{metric}" is not known for one label', allowed=", ".join(PER_LABEL)
+            )
+        return _OfLabel(metric, position)
     if metric in MICRO:
         return _Micro(metric)
     return _Macro(metric, labels) if metric in MACRO else _Mean(metric)
-
-
-def _features(figure: Any, runs: Sequence[MultiLabelOutcome]) -> Sparse:
-    """Lay out what a figure needs of each document in every run, (N, S D) sparse."""
-    return hstack([figure.features(outcome) for outcome in runs], format="csr")

@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from attending.parts.lexical.sparse import SparseFeatures
 
 Floats = NDArray[np.float64]
-_LEAST_RIGHT = 20
+LEAST_RIGHT = 20
+"""True pairs with a match that a combiner is learned from, at least."""
 UNSEEN = 0.3
 """Documents that a label without any counts as in a logarithm."""
 _SILENT = 50
@@ -118,7 +119,7 @@ def fit_combiner(
     """
     rows = [_pairs(features, i, truth, context) for i in range(len(features))]
     met = sum(r.met for r in rows)
-    if met < _LEAST_RIGHT:
+    if met < LEAST_RIGHT:
         return None
     missed, unknown = sum(r.missed for r in rows), sum(r.unknown for r in rows)
     rows = rows[:: math.ceil(sum(len(r.weights) for r in rows) / _MOST)]

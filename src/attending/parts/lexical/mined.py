@@ -52,7 +52,7 @@ def mine_surfaces(
     held = np.asarray(found.held.sum(axis=0)).ravel()
     own, by_group = truth[:, wanted], found.held.T.tocsr()
     kept: list[Group] = []
-    sizes, labels, shares = [0], [], []
+    sizes, labels, shares, counted = [0], [], [], []
     step = max(1, _CELLS // max(len(wanted), 1))
     for start in range(0, len(found.groups), step):
         both = (by_group[start : start + step] @ own).tocsr()
@@ -66,11 +66,13 @@ def mine_surfaces(
                 sizes.append(int(good.sum()))
                 labels.append(wanted[column[good]])
                 shares.append(share[good])
+                counted.append(k[good])
     return Surfaces(
         tuple(kept),
         np.cumsum(sizes),
         np.concatenate(labels).astype(np.int32) if labels else np.zeros(0, np.int32),
         strength(np.concatenate(shares) if shares else np.zeros(0)),
+        np.concatenate(counted).astype(np.int32) if counted else np.zeros(0, np.int32),
         overlapping=True,
     )
 

@@ -5,7 +5,7 @@ Letters: V stems, R label texts, S sentences.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +62,10 @@ class Overlap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", {stem: i for i, stem in enumerate(self.stems)})
 
+    def column(self, stem: str) -> int | None:
+        """Return the number of a stem, ``None`` if no label text has it."""
+        return self._columns.get(stem)
+
     def find(self, words: Words) -> list[Hit]:
         """Return each label's best hit in a text, by position of the label.
 
@@ -82,12 +86,13 @@ class Overlap:
 
     def places(self, words: Words, hit: Hit) -> Iterator[tuple[int, float]]:
         """Yield the words that made a hit, by number, with their shares of the label text."""
+        shares = self.shares[:, hit.text].toarray().ravel()
+        found = {}
         for i, (word, sentence) in enumerate(zip(words.folded, words.sentences, strict=True)):
             column = self._columns.get(stem_of(word, self.size))
-            if sentence == hit.sentence and column is not None:
-                share = float(self.shares[column, hit.text])
-                if share > 0:
-                    yield i, share
+            if sentence == hit.sentence and column is not None and shares[column] > 0:
+                found[i] = float(shares[column])
+        yield from weighty(found)
 
     def _sentences(self, words: Words) -> sparse.csr_matrix:
         """Return which stems stand in which sentence, (S, V) of 0 and 1."""
@@ -99,6 +104,12 @@ class Overlap:
         rows, columns = zip(*sorted(cells), strict=True) if cells else ((), ())
         shape = (words.sentences[-1] + 1, len(self.stems))
         return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+
+
+def weighty(shares: Mapping[int, float]) -> Iterator[tuple[int, float]]:
+    """Yield words with a fifth of the heaviest one's share or more: ``of`` is no evidence."""
+    least = max(shares.values(), default=0.0) / 5
+    return ((i, share) for i, share in shares.items() if share >= least)
 
 
 def fit_overlap(

@@ -40,6 +40,7 @@ class Surfaces:
         indptr: (S + 1,); the labels of surface s are ``labels[indptr[s]:indptr[s + 1]]``.
         labels: Positions of labels.
         strengths: How surely a surface stands for each of its labels; see ``strength``.
+        documents: How many training documents have surface and label.
         overlapping: Whether surfaces inside longer ones are found too. If not, the longest one
             wins, from left to right.
     """
@@ -48,6 +49,7 @@ class Surfaces:
     indptr: NDArray[np.int64]
     labels: NDArray[np.int32]
     strengths: NDArray[np.float32]
+    documents: NDArray[np.int32]
     overlapping: bool
     _numbers: Mapping[Group, int] = field(init=False, repr=False, compare=False)
     _sizes: Mapping[str, tuple[int, ...]] = field(init=False, repr=False, compare=False)
@@ -107,7 +109,9 @@ def fit_surfaces(
     # Counts to start from: without any document half of annotated surfaces, a tenth of others.
     rate = (1 + (right - own).sum()) / ((2 if from_documents else 10) + (seen - own).sum())
     share = (right + smoothing * rate) / (seen + smoothing)
-    return Surfaces(groups, indptr, labels, strength(share), overlapping)
+    return Surfaces(
+        groups, indptr, labels, strength(share), right.astype(np.int32), overlapping=overlapping
+    )
 
 
 def _index(groups: Sequence[Group]) -> tuple[dict[Group, int], dict[str, tuple[int, ...]]]:
@@ -129,8 +133,9 @@ def _find(
     while first < len(folded):
         step = 1
         for size in sizes.get(folded[first], ()):
+            # Past the end, a slice is shorter than asked for and could be another surface.
             surface = numbers.get(folded[first : first + size])
-            if surface is not None:
+            if surface is not None and first + size <= len(folded):
                 yield Match(surface, first, first + size)
                 if not overlapping:
                     step = size

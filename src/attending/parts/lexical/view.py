@@ -1,6 +1,6 @@
 """The lexical view: fitted on training documents, it says which labels' words a text holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,23 @@ from attending.parts.lexical.folder import read_view, write_view
 from attending.parts.lexical.folds import assign_folds
 from attending.parts.lexical.label_text import LabelText, read_label_text
 from attending.parts.lexical.mined import mine_surfaces
-from attending.parts.lexical.overlap import Overlap, fit_overlap
+from attending.parts.lexical.overlap import Hit, Overlap, fit_overlap
+from attending.parts.lexical.related import Related, fit_related
 from attending.parts.lexical.sparse import SparseFeatures, joined
 from attending.parts.lexical.surfaces import Group, Surfaces, fit_surfaces
 from attending.parts.lexical.words import Words, read_words
 from attending.records import Document, Evidence, LabelSet
-from attending.specs import LexicalFeatures
+from attending.specs import LexicalFeatures, LexicalSources
 
 METHOD = "matches"
 EXAMPLES = "examples"
+_ALMOST = 0.9
 _BY_SOURCE = {
     "annotated": ("annotated", "annotated_matches"),
     "label_text": ("label_text", "label_text_words"),
     "mined": ("mined", "mined_groups", "mined_mean"),
     "overlap": ("overlap", "overlap_full", "overlap_weight"),
+    "related": ("related", "related_full", "related_weight"),
 }
 
 
@@ -35,7 +38,7 @@ _BY_SOURCE = {
 class LexicalView:
     """Which labels' words a text holds, and where.
 
-    Four sources, each of which the spec can leave out:
+    Five sources, each of which the spec can leave out:
 
     - ``annotated``: the words that training documents' spans mark (a span's label must be one of
       its document's). Feature ``annotated`` is the best surface's strength, ``annotated_matches``
@@ -48,6 +51,8 @@ class LexicalView:
     - ``overlap``: a sentence holds at least half of a label's text, by weight, in any order.
       ``overlap`` is that share, ``overlap_full`` 1 if it holds all of it, ``overlap_weight`` the
       share times the text's weight, in tens of nats.
+    - ``related``: the same, where words that stand for a label text's words count as surely as
+      they do. ``related_full`` is 1 from a share of 0.9.
 
     A strength is the log-odds, in nats above -6, that a document with the surface has the label,
     estimated on training documents; 0 means that nothing was found. The last feature,
@@ -57,15 +62,16 @@ class LexicalView:
     training documents or more share. Who may not see the texts may not have the folder.
     """
 
-    spec: LexicalFeatures
+    spec: LexicalSources
     labels: LabelSet
     surfaces: dict[str, Surfaces]
     overlap: Overlap | None
+    related: Related | None
     counts: NDArray[np.int64]
 
     @classmethod
     def fit(
-        cls, spec: LexicalFeatures, documents: Sequence[Document], labels: LabelSet
+        cls, spec: LexicalSources, documents: Sequence[Document], labels: LabelSet
     ) -> "LexicalView":
         """Fit a view on training documents; unlabelled ones are left out.
 
@@ -119,8 +125,8 @@ class LexicalView:
         """Return the words that speak for labels, in text order, with true offsets.
 
         The score is the surface's strength. Where surfaces of a label lie over each other, the
-        surest one stays. A label without any surface gets the words of its best overlap, scored
-        with their share of the label's text.
+        surest one stays. A label without any surface gets the words of its best related or
+        overlapping sentence, scored with what they cover of the label's text.
 
         Raises:
             LabelError: If a label is not in the set.
@@ -134,10 +140,9 @@ class LexicalView:
                     if int(label) in wanted:
                         cell = (float(value), match.first, match.stop)
                         found.setdefault(int(label), []).append(cell)
-        for hit in self.overlap.find(words) if self.overlap is not None else ():
+        for source, hit in self._hits(words):
             if hit.label in wanted and hit.label not in found:
-                assert self.overlap is not None
-                places = self.overlap.places(words, hit)
+                places = self._places(source, words, hit)
                 found[hit.label] = [(share, i, i + 1) for i, share in places]
         spans = [
             Evidence(
@@ -150,17 +155,29 @@ class LexicalView:
 
     def save(self, folder: Path) -> None:
         """Write ``lexical.json`` (words) and ``lexical.safetensors`` (numbers) into a folder."""
-        write_view(folder, self.surfaces, self.overlap, self.counts)
+        write_view(folder, self.surfaces, self.overlap, self.related, self.counts)
 
     @classmethod
-    def load(cls, folder: Path, spec: LexicalFeatures, labels: LabelSet) -> "LexicalView":
+    def load(cls, folder: Path, spec: LexicalSources, labels: LabelSet) -> "LexicalView":
         """Read what ``save`` wrote.
 
         Raises:
             ModelError: If a file is missing or damaged, or doesn't fit spec and labels.
         """
-        surfaces, overlap, counts = read_view(folder, sources(spec), labels)
-        return cls(spec, labels, surfaces, overlap, counts)
+        return cls(spec, labels, *read_view(folder, sources(spec), labels))
+
+    def _hits(self, words: Words) -> Iterator[tuple[str, Hit]]:
+        """Yield hits of whole label texts: of related words too, then of their own alone."""
+        if self.overlap is not None:
+            if self.related is not None:
+                yield from (("related", hit) for hit in self.related.find(words, self.overlap))
+            yield from (("overlap", hit) for hit in self.overlap.find(words))
+
+    def _places(self, source: str, words: Words, hit: Hit) -> Iterator[tuple[int, float]]:
+        assert self.overlap is not None
+        if source == "overlap" or self.related is None:
+            return self.overlap.places(words, hit)
+        return self.related.places(words, self.overlap, hit)
 
     def _features(self, texts: Sequence[Words]) -> SparseFeatures:
         columns = {name: i for i, name in enumerate(self.names[:-1])}
@@ -189,24 +206,25 @@ class LexicalView:
         for source, surfaces in self.surfaces.items():
             for label, cells in _by_label(surfaces, words).items():
                 put(label, source, *_SUMMARIES[source](cells))
-        for hit in self.overlap.find(words) if self.overlap is not None else ():
-            weight = hit.coverage * hit.weight / 10
-            put(hit.label, "overlap", hit.coverage, float(hit.full), weight)
+        for source, hit in self._hits(words):
+            full = hit.full if source == "overlap" else hit.coverage >= _ALMOST
+            put(hit.label, source, hit.coverage, float(full), hit.coverage * hit.weight / 10)
         return row
 
 
-def feature_names(spec: LexicalFeatures) -> tuple[str, ...]:
+def feature_names(spec: LexicalSources) -> tuple[str, ...]:
     """Return the names of the features that a view of this spec gives."""
     return (*(name for s in sources(spec) for name in _BY_SOURCE[s]), EXAMPLES)
 
 
-def sources(spec: LexicalFeatures) -> tuple[str, ...]:
+def sources(spec: LexicalSources) -> tuple[str, ...]:
     """Return the sources that a spec looks at."""
     looked = {
         "annotated": spec.annotated,
         "label_text": bool(spec.label_text),
         "mined": spec.mined > 0,
         "overlap": spec.overlap and bool(spec.label_text),
+        "related": spec.related and spec.overlap and bool(spec.label_text),
     }
     return tuple(name for name, yes in looked.items() if yes)
 
@@ -222,22 +240,19 @@ def _read(documents: Sequence[Document]) -> list[Words]:
     return [read_words(d.text) for d in documents]
 
 
-def _label_text(spec: LexicalFeatures, labels: LabelSet) -> LabelText:
+def _label_text(spec: LexicalSources, labels: LabelSet) -> LabelText:
     return read_label_text(labels, spec.label_text, longest=spec.longest, stem=spec.stem)
 
 
 def _fitted(
-    spec: LexicalFeatures,
+    spec: LexicalSources,
     labels: LabelSet,
     label_text: LabelText,
     documents: Sequence[Document],
     words: Sequence[Words],
 ) -> LexicalView:
     truth = [frozenset(labels.position(i) for i in d.labels or ()) for d in documents]
-    indptr = np.cumsum([0, *map(len, truth)])
-    columns = np.array([x for own in truth for x in sorted(own)], np.int64)
-    shape = len(documents), len(labels)
-    matrix = sparse.csr_matrix((np.ones(len(columns), np.float32), columns, indptr), shape=shape)
+    matrix = truth_matrix(truth, len(labels))
     looked = sources(spec)
     given: dict[str, Any] = {"documents": words, "truth": truth, "smoothing": spec.smoothing}
     surfaces: dict[str, Surfaces] = {}
@@ -258,15 +273,39 @@ def _fitted(
             least_share=spec.least_share,
             least_lift=spec.least_lift,
         )
-    overlap = None
+    overlap, related = None, None
     if "overlap" in looked:
         overlap = fit_overlap(label_text.bags, words, size=spec.stem)
+        if "related" in looked:
+            related = fit_related(words, _said(overlap, label_text, truth), overlap)
     counts = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
-    return LexicalView(spec, labels, surfaces, overlap, counts)
+    return LexicalView(spec, labels, surfaces, overlap, related, counts)
+
+
+def _said(
+    overlap: Overlap, label_text: LabelText, truth: Sequence[frozenset[int]]
+) -> list[frozenset[int]]:
+    """Return the stems, as columns of the overlap, of the first texts of each document's labels."""
+    first: dict[int, list[str]] = {}
+    for position, bag in label_text.bags:
+        first.setdefault(position, bag)
+    columns = {
+        position: [overlap.column(stem) for stem in first.get(position, ())]
+        for position in frozenset().union(*truth)
+    }
+    return [frozenset(c for x in own for c in columns[x] if c is not None) for own in truth]
+
+
+def truth_matrix(truth: Sequence[frozenset[int]], labels: int) -> sparse.csr_matrix:
+    """Return which document has which label, (N, L) of 0 and 1."""
+    indptr = np.cumsum([0, *map(len, truth)])
+    columns = np.array([x for own in truth for x in sorted(own)], np.int64)
+    shape = len(truth), labels
+    return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, indptr), shape=shape)
 
 
 def _annotated(
-    spec: LexicalFeatures, labels: LabelSet, documents: Sequence[Document]
+    spec: LexicalSources, labels: LabelSet, documents: Sequence[Document]
 ) -> dict[Group, list[int]]:
     owners: dict[Group, dict[int, None]] = {}
     for document in documents:

@@ -1,0 +1,340 @@
+"""Coding: rows of a table, frequency buckets, evidence, and the pages under docs/results.
+
+    python benchmarks/labels.py --data-root DATA                        # label files, first
+    python benchmarks/coding.py run cantemist --data-root DATA          # one line a cell
+    python benchmarks/coding.py run codiesp codiesp-all --data-root DATA
+    python benchmarks/coding.py run codiesp-es --data-root DATA         # with evidence
+    python benchmarks/coding.py collect hoc --study hoc                 # a finished study's table
+    python benchmarks/coding.py page cantemist codiesp hoc abstracts    # writes docs/results
+
+A cell (table, recipe, seed) is trained once and appended to benchmarks/results/TABLE.jsonl, so a
+stopped run goes on where it was; without --only the rows that need no network are made. A
+decision's threshold is fitted on a tenth of the training rows. Rows that are scored choose nothing.
+Documents' codes that the label set lacks count as missed.
+"""
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import expit
+
+from attending.classifier import resolve_recipe
+from attending.data.corpora import load_corpus
+from attending.data.labels import load_labels
+from attending.evaluation.multilabel.metrics import evaluate_multilabel
+from attending.explain.evidence import evidence_spans, word_evidence
+from attending.explain.plausibility import plausibility
+from attending.models.base import Model
+from attending.models.dictionary import fit_dictionary
+from attending.recipe import Recipe
+from attending.records import Document, Evidence, LabelSet, Prediction
+from attending.training.fit import Fitted, fit
+from attending.training.rows import label_counts
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+BUILT = HERE / "labels" / "built"
+KEPT = 1000
+"""Scores that a prediction keeps, so that rankings are whole."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A corpus in two parts, its label set, and the rows of its table: recipe -> seeds."""
+
+    file: str
+    labels: str
+    test: str
+    columns: dict[str, str]
+    rows: dict[str, tuple[int, ...]]
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    evidence: bool = False
+
+
+ONE = (0,)
+CROSS = "dictionary, cross-fitted threshold"
+CHEAP = ("frequency", "tfidf-logistic", "dictionary", CROSS, "dictionary-tfidf")
+_SHORT = {"encoder.layers": 3, "training.epochs": 8, "training.precision": "bfloat16"}
+_WINDOW = {**_SHORT, "windows.max_tokens": 256}
+_LAME = {**_WINDOW, "training.epochs": 5}
+_NEW = {"label_states.refresh": 20, "label_states.sampled": 32}
+_LIGHT = {"windows.max_tokens": 1500, "training.patience": 4, "training.precision": "bfloat16"}
+_NETWORKS = {
+    "caml": {**_LIGHT, "training.epochs": 30},
+    "laat": {**_LIGHT, "training.epochs": 20, "encoder.hidden": 128},
+    "lame": {**_LAME, **_NEW},
+    "plant": _WINDOW,
+    "lame-evidence": _LAME,
+}
+_CODIESP = {"file": "codiesp/codiesp.jsonl.gz", "test": "dev"}
+TABLES = {
+    "cantemist": Table(
+        "cantemist/cantemist.jsonl.gz",
+        "cantemist",
+        "dev1",
+        {"label": "codes", "spans": "mentions"},
+        {
+            **dict.fromkeys(CHEAP, ONE),
+            "encoder-baseline": ONE,
+            "label-description-as-published": ONE,
+            "label-description": ONE,
+            "lame-evidence": ONE,
+        },
+        {
+            "encoder-baseline": _WINDOW,
+            "label-description-as-published": {**_SHORT, **_NEW, "label_states.sampled": 8},
+            "label-description": _SHORT,
+            "lame-evidence": _LAME,
+        },
+        without=("8000/6",),
+    ),
+    "codiesp": Table(
+        **_CODIESP,
+        labels="codiesp",
+        columns={"text": "text_en_mt", "label": "codes_D"},
+        rows={**dict.fromkeys(CHEAP, ONE), **dict.fromkeys(_NETWORKS, ONE)},
+        settings=_NETWORKS,
+    ),
+    "codiesp-all": Table(
+        **_CODIESP,
+        labels="codiesp-all",
+        columns={"text": "text_en_mt", "label": "codes_D"},
+        rows={"dictionary": ONE, CROSS: ONE},
+    ),
+    "codiesp-es": Table(
+        **_CODIESP,
+        labels="codiesp",
+        columns={"text": "text", "label": "codes_D", "spans": "evidence"},
+        rows={"dictionary": ONE, CROSS: ONE, **dict.fromkeys(_NETWORKS, ONE)},
+        settings=_NETWORKS,
+        evidence=True,
+    ),
+}
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """Read the finished cells of a table."""
+    path = RESULTS / f"{name}.jsonl"
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def parts(table: Table, root: Path) -> tuple[list[Document], list[Document]]:
+    """Read the training rows and the rows to score."""
+
+    def part(split: str) -> list[Document]:
+        columns: dict[str, Any] = table.columns
+        return list(load_corpus(root / table.file, where={"split": split}, **columns).documents)
+
+    return part("train"), part(table.test)
+
+
+def cells(table: Table, only: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """List the cells that are asked for."""
+    for recipe, seeds in table.rows.items():
+        if recipe in (only or CHEAP):
+            yield from ((recipe, seed) for seed in seeds)
+
+
+def run(name: str, root: Path, only: Sequence[str]) -> None:
+    """Train and score the cells of a table that are not there yet."""
+    table = TABLES[name]
+    train, test = parts(table, root)
+    labels = load_labels(BUILT / f"{table.labels}.jsonl")
+    print(f"{name}: {len(train)} training rows, {len(test)} to score, {len(labels):,} labels")
+    for recipe, seed in cells(table, only):
+        if (recipe, seed) in {(c["recipe"], c["seed"]) for c in read(name)}:
+            continue
+        cell = one(table, recipe, seed, train, test, labels)
+        with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(cell) + "\n")
+        figures = {k: round(cell["metrics"][k] or 0, 4) for k in ("map", "micro_f1", "p_at_5")}
+        print(recipe, seed, figures, f"{cell['seconds']} s", flush=True)
+
+
+def one(
+    table: Table,
+    recipe: str,
+    seed: int,
+    train: Sequence[Document],
+    test: Sequence[Document],
+    labels: LabelSet,
+) -> dict[str, Any]:
+    """Train one cell, score the test rows once, and return its line."""
+    given = {"decoder.keep_scores": KEPT, **table.settings.get(recipe, {})}
+    settled = resolve_recipe(recipe.partition(",")[0], None, given, "multi")
+    started = time.monotonic()
+    if recipe == CROSS:
+        fitted = cross_fitted(settled, train, labels, seed)
+    else:
+        fitted = fit(settled, train, labels, seed=seed)
+    trained = time.monotonic()
+    model = fitted.model
+    predictions = model.predict(test)
+    scored = time.monotonic()
+    result = evaluate_multilabel(
+        test,
+        predictions,
+        labels,
+        training_counts=model.facts["label_counts"],
+        without=table.without,
+        unknown="miss",
+        resamples=1000,
+    ).to_dict()
+    kept = ("metrics", "diversity", "buckets", "most_frequent_removed", "without", "intervals")
+    kept += ("notes", "label_set", "documents")
+    facts = {k: v for k, v in model.facts.items() if k != "label_counts"}
+    return {
+        "recipe": recipe,
+        "seed": seed,
+        "settings": settled.to_table(),
+        **{key: result[key] for key in kept},
+        "threshold": model.decision.threshold,
+        "development": dict(fitted.metrics),
+        "balanced": balanced(predictions, test, model, train),
+        "evidence": evidence(model, test) if table.evidence else None,
+        "seconds": round(trained - started, 1),
+        "documents_per_second": round(len(test) / (scored - trained), 1),
+        "threads": torch.get_num_threads(),
+        "facts": facts,
+    }
+
+
+def cross_fitted(recipe: Recipe, train: Sequence[Document], labels: LabelSet, seed: int) -> Fitted:
+    """Fit a dictionary on all training rows, and its threshold on their cross-fitted scores.
+
+    Rows that are carved off to choose a threshold never hold a code's only example, so they are
+    easier than new rows, and the threshold they choose is too high. Scores of all training rows, a
+    fifth of them at a time by a view of the others, hold rare codes as new rows do.
+    """
+    model = fit_dictionary(recipe, train, labels, seed)
+    combiner = model.combiner
+    if combiner is None:
+        raise SystemExit("too few training codes have their words in the text")
+    features = model.view.features_training(train)
+    odds, right = [], []
+    for i, document in enumerate(train):
+        found, values = features.row(i)
+        true = {labels.position(x) for x in document.labels or ()}
+        odds.append(combiner.score(values))
+        right.append(np.isin(found, sorted(true)))
+    order = np.argsort(-np.concatenate(odds), kind="stable")
+    hits = np.concatenate(right)[order].cumsum()
+    total = sum(len(d.labels or ()) for d in train)
+    f1 = 2 * hits / (np.arange(len(hits)) + 1 + total)
+    threshold = float(expit(np.concatenate(odds)[order][f1.argmax()]))
+    model.decision = replace(model.decision, threshold=threshold)
+    model.facts = {
+        "seed": seed,
+        "training_rows": len(train),
+        "label_counts": label_counts(train, labels),
+    }
+    return Fitted(model, {"micro_f1": float(f1.max())})
+
+
+def balanced(
+    predictions: Sequence[Prediction],
+    test: Sequence[Document],
+    model: Model,
+    train: Sequence[Document],
+) -> dict[str, Any]:
+    """Work out what answers would be, had the same probabilities been learned by a balanced loss.
+
+    Balanced cross-entropy weighs a document's right codes alpha = (C - n) / n times, n of C codes
+    being right. Where the truth is p it learns q = alpha p / (alpha p + 1 - p): a cut at q = 1/2 is
+    one at p = 1 / (1 + alpha) = n / C, while p = 1/2 is at q = alpha / (1 + alpha). C are the
+    codes of the training rows, as in the paper.
+    """
+    codes = {x for d in train for x in d.labels or ()}
+    mean = float(np.mean([len(d.labels or ()) for d in train]))
+    alpha = (len(codes) - mean) / mean
+    found: dict[str, Any] = {"codes": len(codes), "alpha": alpha}
+    for name, cut in (("half", 1 / (1 + alpha)), ("corrected", 0.5)):
+        answers = [
+            {x for x, p in row.scores.items() if p >= cut and x in codes} for row in predictions
+        ]
+        right = sum(len(a & set(d.labels or ())) for a, d in zip(answers, test, strict=True))
+        given, true = sum(map(len, answers)), sum(len(d.labels or ()) for d in test)
+        found[name] = {
+            "cut_on_p": cut,
+            "cut_on_q": 0.5 if name == "half" else alpha / (1 + alpha),
+            "precision": right / given if given else None,
+            "recall": right / true,
+            "f1": 2 * right / (given + true),
+            "given": given / len(answers),
+            "unique": len(set().union(*answers)),
+        }
+    return found
+
+
+def evidence(model: Model, test: Sequence[Document]) -> Mapping[str, Any] | None:
+    """Compare a model's words for each true code that it knows with those that people marked."""
+    counts = model.facts["label_counts"]
+    documents: list[Document] = []
+    words: list[Sequence[Evidence]] = []
+    spans: list[Sequence[Evidence]] = []
+    method = model.methods[0] if model.methods else None
+    if method is None:
+        return None
+    for document in test:
+        marked = {s.label for s in document.spans}
+        wanted = [x for x in document.labels or () if counts.get(x) and x in marked]
+        if not wanted:
+            continue
+        scores = model.token_scores([document], method=method, labels=wanted)[0]
+        for label in wanted:
+            own = tuple(s for s in document.spans if s.label == label)
+            documents.append(replace(document, spans=own))
+            words.append(word_evidence(document, scores, label, method))
+            spans.append(evidence_spans(document, words[-1]))
+    found = plausibility(documents, words, spans)
+    return {
+        "method": method,
+        "pairs": found.documents,
+        "mean": None if found.mean is None else asdict(found.mean),
+    }
+
+
+def collect(name: str, study: Path) -> None:
+    """Keep the table of a finished study for its page."""
+    shutil.copyfile(study / "table.md", RESULTS / f"study-{name}.md")
+
+
+def main() -> None:
+    """Run, collect or render."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("run", "collect", "page"))
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--data-root", type=Path)
+    parser.add_argument("--only", nargs="*", default=[], help="recipes, networks too")
+    parser.add_argument("--study", type=Path, help="folder of a finished study")
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    for name in given.names:
+        if given.what == "run":
+            if given.data_root is None:
+                raise SystemExit("run needs --data-root")
+            run(name, given.data_root, given.only)
+        elif given.what == "collect":
+            if given.study is None:
+                raise SystemExit("collect needs --study")
+            collect(name, given.study)
+        else:
+            from coding_page import write
+
+            write(name)
+
+
+if __name__ == "__main__":
+    main()

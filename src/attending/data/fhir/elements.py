@@ -1,0 +1,91 @@
+"""Small elements of FHIR that are read leniently: references, concepts, codes. Never a text."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_ID = re.compile(r"[A-Za-z0-9\-.]{1,64}", re.ASCII)
+_URN = re.compile(r"urn:(uuid|oid):[A-Za-z0-9.\-]{1,64}", re.ASCII)
+_TYPE = re.compile(r"[A-Z][A-Za-z]{1,63}", re.ASCII)
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.\-]{0,63}", re.ASCII)
+_REFERENCE = re.compile(r"[A-Za-z0-9\-._~:/#|%]{1,300}", re.ASCII)
+_HISTORY = re.compile(r"/_history/[^/]*$")
+
+
+def items(value: Any) -> list[Any]:
+    """Return a list as it is, a single thing as a list of one, nothing as an empty list."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def resource_type(resource: Any) -> str | None:
+    """Return the type that a resource says it is of, if it is spelled as one."""
+    name = resource.get("resourceType") if isinstance(resource, Mapping) else None
+    return name if isinstance(name, str) and _TYPE.fullmatch(name) else None
+
+
+def code(value: Any) -> str | None:
+    """Return a code; anything that isn't spelled as one might be a text and is left out."""
+    return value if isinstance(value, str) and _CODE.fullmatch(value) else None
+
+
+def resource_id(resource: Mapping[str, Any], full_url: Any = None) -> str | None:
+    """Return a resource's id: its own, else the last part of its URL in the bundle, or its URN."""
+    own = resource.get("id")
+    if isinstance(own, str) and _ID.fullmatch(own):
+        return own
+    if not isinstance(full_url, str):
+        return None
+    if _URN.fullmatch(full_url):
+        return full_url
+    last = full_url.rpartition("/")[2]
+    return last if "://" in full_url and _ID.fullmatch(last) else None
+
+
+def reference(value: Any) -> str | None:
+    """Return what a Reference points to: its URL without the version, else its identifier.
+
+    The display of a reference is left out: it is the name of a person.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    url = value.get("reference")
+    if isinstance(url, str) and url.startswith("#"):
+        return None  # inside this one resource: the same name means another thing elsewhere
+    if isinstance(url, str) and _REFERENCE.fullmatch(url):
+        return _HISTORY.sub("", url)
+    identifier = value.get("identifier")
+    if not isinstance(identifier, Mapping):
+        return None
+    parts = [identifier.get(key) for key in ("system", "value")]
+    joined = "|".join(p for p in parts if isinstance(p, str))
+    return joined if isinstance(parts[1], str) and _REFERENCE.fullmatch(joined) else None
+
+
+def concept_text(value: Any) -> str | None:
+    """Return the words of a CodeableConcept: its text, else the displays of its codings."""
+    if not isinstance(value, Mapping):
+        return None
+    text = value.get("text")
+    if isinstance(text, str) and text.strip():
+        return text
+    shown = [c.get("display") for c in items(value.get("coding")) if isinstance(c, Mapping)]
+    words = "; ".join(dict.fromkeys(d for d in shown if isinstance(d, str) and d.strip()))
+    return words or None
+
+
+def codes(values: Any) -> list[str]:
+    """Return the codes of CodeableConcepts; R5's CodeableReference has its concept inside."""
+    return list(dict.fromkeys(_codes(values)))
+
+
+def _codes(values: Any) -> Iterator[str]:
+    for value in items(values):
+        if isinstance(value, Mapping):
+            for coding in items(value.get("coding")):
+                found = code(coding.get("code")) if isinstance(coding, Mapping) else None
+                if found is not None:
+                    yield found
+            if isinstance(value.get("concept"), Mapping):
+                yield from _codes([value["concept"]])

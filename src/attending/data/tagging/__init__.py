@@ -1,0 +1,1 @@
+"""From documents to tagged words: words, schemes, windows of words, batches."""

@@ -1,0 +1,1 @@
+"""Export: one ONNX graph of a neural model, checked against it, that runs without torch."""

@@ -1,0 +1,1 @@
+"""Parts of recipes that tag: heads, losses, chains, decoding, neighbours, features of words."""

@@ -1,0 +1,1 @@
+"""Predictions in use: work queues, records and services that people read."""

@@ -1,0 +1,1 @@
+"""FHIR written from predictions: what to read first, provisional codes, and which model said so."""

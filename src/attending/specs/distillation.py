@@ -1,0 +1,38 @@
+"""What a student learns from its teacher."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from attending.specs.base import Share, Spec
+
+
+class SoftTargets(Spec):
+    """A fitted teacher's probabilities as targets, beside or in place of the rows' labels."""
+
+    slot: ClassVar[str] = "distillation"
+    kind: Literal["soft-targets"] = "soft-targets"
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        description="T: scores of teacher and student are divided by it; higher: more of how the "
+        "teacher ranks wrong labels",
+    )
+    loss: Literal["cross-entropy", "kl"] = Field(
+        "cross-entropy",
+        description="cross-entropy to the teacher (paper), or T^2 x divergence from it, which is "
+        "0 where both agree",
+    )
+    hard_share: Share = Field(
+        0.0, description="share of the loss that comes from the rows' own labels"
+    )
+    calibrated: bool = Field(
+        False,
+        description="divide the teacher's scores by its fitted temperature first, which makes "
+        "probabilities of margins",
+    )
+    start: Literal["pretrained", "teacher"] = Field(
+        "pretrained",
+        description="where the student's layers come from: the first ones of the encoder as "
+        "pretrained (paper), or of the teacher, with its labels and head (public code)",
+    )

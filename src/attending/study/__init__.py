@@ -1,0 +1,1 @@
+"""Many systems x many seeds x corpora as one resumable run with one table."""
