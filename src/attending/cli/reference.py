@@ -116,6 +116,8 @@ _EXAMPLES = {
         "attending serve model --host 0.0.0.0 --keys attending-keys.json --retention 90",
     ],
     "keys add": ["attending keys add record-system"],
+    "keys list": ["attending keys list"],
+    "keys remove": ["attending keys remove record-system"],
     "audit verify": ["attending audit verify attending-data/audit.jsonl"],
     "recipes": ["attending recipes"],
     "recipes show": ["attending recipes show lesa-bert > mine.toml"],
