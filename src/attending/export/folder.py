@@ -29,7 +29,7 @@ from attending.models.store import (
 )
 from attending.records import Row
 
-ALONG = ("data.json",)
+ALONG = ("data.json", "development.json")
 """Files of the model folder that go along as they are."""
 _DAMAGE_ROWS = 32
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime")
