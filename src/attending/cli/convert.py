@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def convert(
-    source: options.File,
+    source: spans.File,
     out: Annotated[
         Path,
         typer.Argument(

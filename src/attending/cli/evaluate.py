@@ -35,7 +35,7 @@ _CHOSEN = (
 
 def evaluate(
     model: options.Model,
-    file: options.File,
+    file: spans.File,
     out: Annotated[
         Path | None,
         typer.Option(

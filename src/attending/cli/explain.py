@@ -31,7 +31,7 @@ _MOST_LABELS = 50
 
 def explain(
     model: options.Model,
-    file: options.File,
+    file: spans.File,
     out: Annotated[
         Path,
         typer.Option(

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 PANEL = "Annotated spans"
 _SHOWN = 10
 
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, JSON lines (each also .gz) or Parquet, FHIR messages, or annotated spans: "
+        "a folder of BRAT, CoNLL, JSON. [bold]portal[/] is the bundled corpus.",
+        show_default=False,
+    ),
+]
 Format = Literal["brat", "conll", "jsonl", "doccano", "label-studio"]
 From = Annotated[
     Format | None,

@@ -59,7 +59,7 @@ _HOLDOUT = "Honest figures from one file"
 
 
 def train(
-    file: options.File,
+    file: spans.File,
     out: Annotated[
         Path,
         typer.Option(

@@ -177,7 +177,10 @@ def require_method(method: str | None, methods: Sequence[str], name: str) -> str
         ModelError: If the model has no such method, or none at all.
     """
     if not methods:
-        raise ModelError(f'a "{name}" model reads no words, so it has no evidence to show')
+        raise ModelError(
+            f'a "{name}" model reads no words, or not in a way that can be shown without gradients, '
+            "so it has no evidence"
+        )
     if method is None:
         return methods[0]
     if method not in methods:
