@@ -68,7 +68,7 @@ def missing(name: str) -> list[str]:
     return [f"**Unfinished.** Not made yet: {', '.join(left)}.", ""] if left else []
 
 
-def buckets(name: str) -> list[str]:
+def buckets(name: str, title: str = "By training documents of a code") -> list[str]:
     """Write recall and F1 by how many training documents a code has."""
     rows = []
     for recipe, cells in by_recipe(name).items():
@@ -84,7 +84,7 @@ def buckets(name: str) -> list[str]:
     first = next(iter(by_recipe(name).values()))[0]["buckets"]
     head = [f"{b['name']} ({b['labels_true']} codes, {b['true']} pairs)" for b in first]
     return [
-        "## By training documents of a code",
+        f"## {title}",
         "",
         "Micro-F1, and the share of true pairs among a document's first 15. Head: more than 50 "
         "training documents; torso: 6 to 50; tail: 1 to 5; unseen: none, so that only words of "
@@ -104,7 +104,9 @@ def seconds(name: str) -> list[str]:
         return []
     said = "; ".join(rows)
     return [
-        f"Training, and speed of prediction, on one thread of a busy two-core machine: {said}.",
+        f"Training, and speed of prediction, on one thread of a two-core machine: {said}. Other "
+        "work ran beside it, more at some times than at others: these are upper bounds, and no "
+        "comparison.",
         "",
     ]
 

@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 
+import onnx
 import pytest
 
 from attending.errors import ModelError, OutputError
@@ -113,3 +114,14 @@ def test_a_part_that_is_no_graph_is_named(untrained, mixed, tmp_path, monkeypatc
     )
     with pytest.raises(ModelError, match=r'recipe "bert": one of its parts can.t be a graph: \w+'):
         export_model(model, tmp_path / "out", mixed)
+
+
+def test_a_graph_of_one_size_only_is_refused():
+    sizes = {"ids": ["windows", "tokens"], "layout": [4, "columns"]}
+    given = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, shape)
+        for name, shape in sizes.items()
+    ]
+    model = onnx.helper.make_model(onnx.helper.make_graph([], "g", given, []))
+    with pytest.raises(ModelError, match=r'one size of input only .*input "layout" of size 4'):
+        graph._require_any_size(model)

@@ -258,6 +258,7 @@ def _settle(path: Path) -> None:
     options.log_severity_level = 3
     onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
     model = onnx.load(path)
+    _require_any_size(model)
     model.producer_name = "attending"
     del model.metadata_props[:]
     graph = model.graph
@@ -266,6 +267,22 @@ def _settle(path: Path) -> None:
         del part.metadata_props[:]
     del graph.metadata_props[:]
     onnx.save(model, path)
+
+
+def _require_any_size(model: Any) -> None:
+    """Make sure that no size of the example is left in the inputs of an ONNX model.
+
+    Raises:
+        ModelError: If one is: the exporter gives up on an axis rather than fail.
+    """
+    for given in model.graph.input:
+        fixed = [axis.dim_value for axis in given.type.tensor_type.shape.dim if axis.dim_value]
+        if fixed:
+            raise ModelError(
+                "one of its parts can't be a graph: it takes one size of input only",
+                found=f'input "{given.name}" of size {fixed[0]}',
+                step="Parts must take sizes from a tensor's shape, not from len().",
+            )
 
 
 @contextmanager

@@ -178,8 +178,8 @@ def require_method(method: str | None, methods: Sequence[str], name: str) -> str
     """
     if not methods:
         raise ModelError(
-            f'a "{name}" model reads no words, or not in a way that can be shown without gradients, '
-            "so it has no evidence"
+            f'a "{name}" model reads no words, or not so that it shows without gradients: '
+            "it has no evidence"
         )
     if method is None:
         return methods[0]

@@ -62,7 +62,7 @@ class LexicalMixture(nn.Module):
         Raises:
             ShapeError: If they are of other documents or labels.
         """
-        if (len(words.view), words.silent.shape[1]) != tuple(logits.shape):
+        if (words.view.shape[0], words.silent.shape[1]) != tuple(logits.shape):
             raise ShapeError(
                 "lexical matches don't fit the logits",
                 found=str((len(words.view), words.silent.shape[1])),
