@@ -135,6 +135,12 @@ def signature_of(model: NeuralModel) -> Signature:
             where=f'recipe "{model.recipe.name}"',
             step='Train it with --set windows.join="tokens", or with --set lexical.weight=0.',
         )
+    if network.planting is not None:
+        raise ModelError(
+            "attends where words are planted, and the graph takes no words",
+            where=f'recipe "{model.recipe.name}"',
+            step="Use the model folder itself: every verb takes it.",
+        )
     method = next((m for m in METHODS if m in methods_of(network)), None)
     return Signature(
         joins=network.joins,
