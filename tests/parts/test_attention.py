@@ -14,8 +14,10 @@ def heads(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
+@pytest.mark.parametrize("room", [1, 2**20], ids=["a window at a time", "all at once"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_plain_products_equal_the_fused_kernel(masked):
+def test_plain_products_equal_the_fused_kernel(masked, room, monkeypatch):
+    monkeypatch.setattr("attending.parts.attention.GROUP_BYTES", room)
     query, key, value = (heads(3, 2, 7, size) * size**0.5 for size in (8, 8, 8))
     mask = None
     if masked:
