@@ -27,7 +27,7 @@ demo: $(VENV)/.stamp-demo ## Train and explain a model on the bundled messages (
 
 .PHONY: test
 test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (under 3 minutes)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .PHONY: lint
 lint: $(VENV)/.stamp-dev ## Check style, types and the direction of imports

@@ -1,7 +1,7 @@
 """Cells with several labels: separators, lists, nothing at all; and back."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attending.data.corpora import load_corpus
@@ -57,6 +57,7 @@ def test_separators_that_begin_a_list_are_refused(separator):
         LabelCells(separator)
 
 
+@example(labels=("a:", "b"), separator="::")
 @settings(max_examples=150, deadline=None)
 @given(labels=LABELS, separator=st.sampled_from([None, ";", "|", ", ", " ", "::"]))
 def test_what_is_written_is_read_again(labels, separator):

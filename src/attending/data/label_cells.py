@@ -86,18 +86,22 @@ class LabelCells:
         labels = [text] if text.strip() else []
         gaps = False
         if labels and self.separator is not None and type(cell) is str:
-            parts = text.split(None if self.separator.isspace() else self.separator)
+            parts = self._parts(text)
             labels = [part for part in parts if part.strip()]
             gaps = len(labels) < len(parts)
         if labels:
             return _told(labels, gaps=gaps, spaced=self.separator is not None)
         return LabelCell(() if self.empty == "none" else None, gaps=gaps)
 
+    def _parts(self, text: str) -> list[str]:
+        blank = self.separator is None or self.separator.isspace()
+        return text.split(None if blank else self.separator)
+
     def write(self, labels: tuple[str, ...] | None) -> str | list[str] | None:
         """Return the cell of a document's labels, which ``read`` turns into the same again.
 
         Raises:
-            DataError: If a label holds the separator.
+            DataError: If a label holds the separator, or two labels make one where they meet.
         """
         if labels is None:
             return None
@@ -106,15 +110,18 @@ class LabelCells:
         if self.separator is None:
             # A lone label that looks like a list would be read as one.
             return labels[0] if len(labels) == 1 and labels[0][0] != "[" else list(labels)
-        for label in labels:
-            parts = label.split() if self.separator.isspace() else label.split(self.separator)
-            if len(parts) > 1 or label[0] == "[":
-                raise DataError(
-                    f'the label "{label[:60]}" can\'t be written with the separator '
-                    f'"{self.separator}"',
-                    step="Choose another separator, or leave it out: lists are written as JSON.",
-                )
-        return self.separator.join(labels)
+        cell = self.separator.join(labels)
+        if cell[0] == "[" or self._parts(cell) != list(labels):
+            # Held by one label, or made where two meet: "a:" and "b" with "::".
+            wrong = labels[0] if cell[0] == "[" else None
+            wrong = wrong or next((s for s in labels if self._parts(s) != [s]), None)
+            named = "these labels" if wrong is None else f'the label "{wrong[:60]}"'
+            raise DataError(
+                f'{named} can\'t be written with the separator "{self.separator}"',
+                found=None if wrong is not None else cell[:60],
+                step="Choose another separator, or leave it out: lists are written as JSON.",
+            )
+        return cell
 
 
 def _told(
