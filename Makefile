@@ -29,6 +29,10 @@ demo: $(VENV)/.stamp-demo ## Train and explain a model on the bundled messages (
 test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (under 3 minutes)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+.PHONY: test-slow
+test-slow: $(VENV)/.stamp-dev ## Run the tests that take longer
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not gpu and not hub"
+
 .PHONY: lint
 lint: $(VENV)/.stamp-dev ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -209,6 +209,7 @@ def test_documents_carry_their_own_labels(case):
     assert list(found.values()) == ["urgent", "results"]
 
 
+@pytest.mark.slow
 def test_labels_have_the_same_order_in_every_process(case, tmp_path):
     code = (
         "import sys\n"

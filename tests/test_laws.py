@@ -64,9 +64,6 @@ EIGHT = tuple(
 LONG = Document("long", "no chest pain, feeling well after the visit. " * 30 + "leg swelling")
 MIXED = (*EIGHT, LONG, Document("short", "pain"), Document("blank", " "))
 
-# In one worker, so that each recipe is fitted once.
-pytestmark = pytest.mark.xdist_group("laws")
-
 
 def test_the_sweep_sees_every_recipe():
     assert len(RECIPES) == len(set(RECIPES)) == len(shipped()) - len(TAGS) >= 29

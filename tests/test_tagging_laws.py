@@ -83,9 +83,6 @@ MIXED = (
     Unreadable("bad", "not text"),
 )  # fmt: skip
 
-# In one worker, so that each recipe is fitted once.
-pytestmark = pytest.mark.xdist_group("tagging laws")
-
 
 def test_the_sweep_sees_every_recipe():
     assert set(RECIPES) >= {"atl-ner", "btl-ner", "lame-ner", "crf-ner", "features-ner"}

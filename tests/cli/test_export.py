@@ -12,6 +12,7 @@ LOOSE = [x for name in ("score", "changed", "macro-f1", "rarest-recall", "eviden
          for x in ("--tolerance", f"{name}=1")]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_exported_folder_is_used_as_a_model_is(run, neural, files, tmp_path):
     rows = files / "messages.csv"
     done = run("export", neural, "--int8", "--rows", rows, "--out", "exported", *LOOSE)

@@ -134,3 +134,44 @@ def test_a_broken_origin_is_one_line(tmp_path, body):
     (tmp_path / "data.json").write_text(body)
     with pytest.raises(ModelError, match=r"data\.json"):
         Origin.read(tmp_path)
+
+
+def test_more_rows_beside_the_file(run, files, tmp_path):
+    """What people corrected is trained on; what is held out stays out; the newer label counts."""
+    corpus = load_corpus(files / "messages.csv")
+    train = ["train", files / "messages.csv", "--labels", files / "labels.toml",
+             "--recipe", "tfidf-logistic", "--holdout", "0.25", "--no-check"]  # fmt: skip
+    assert run(*train, "--out", "m").code == 0
+    held = {corpus.documents[i].id for i in Origin.read(tmp_path / "m").holdout.positions}
+    (known,) = [d for d in corpus if d.id not in held][:1]
+    other = next(label for label in ("urgent", "medium") if label != known.label)
+    rows = [{"id": d.id, "text": d.text, "label": d.label} for d in corpus if d.id in held]
+    rows += [{"id": known.id, "text": known.text, "label": other}, {"id": "n", "text": "numb arm"}]
+    rows += [{"id": "u", "text": "my lips are blue", "label": "urgent"}]
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = run(*train, "--also", "more.jsonl", "--out", "m2", "--json")
+    assert done.code == 0, done.err
+    assert "more.jsonl: 2 rows more to train on" in done.err
+    assert "more.jsonl: 1 without a label: left out" in done.err
+    assert f"more.jsonl: {len(held)} with a text that is held out or chooses: left out" in done.err
+    assert "more.jsonl: 1 of the rows before them have the same text: replaced" in done.err
+    before, after = (load_model(tmp_path / m).facts for m in ("m", "m2"))
+    assert sum(after[k] - before[k] for k in ("training_rows", "development_rows")) == 1
+    assert Origin.read(tmp_path / "m2").holdout == Origin.read(tmp_path / "m").holdout
+    done = run("evaluate", "m2", "more.jsonl", "--out", "r", "--json")
+    assert "say nothing about new messages" in done.json["caution"]
+
+
+def test_more_rows_that_bring_nothing(run, files, tmp_path):
+    (tmp_path / "more.jsonl").write_text('{"id": "n", "text": "numb arm"}')
+    train = ["train", files / "messages.csv", "--recipe", "frequency", "--out", "m"]
+    done = run(*train, "--also", "more.jsonl")
+    assert done.code == 2
+    assert "brings no row to train on" in done.error
+    (tmp_path / "more.jsonl").write_text('{"id": "n", "text": "numb arm", "label": "later"}')
+    done = run(*train, "--also", "more.jsonl")
+    assert done.code == 2
+    assert 'label "later" is not in the label set' in done.error
+    done = run("train", files / "messages.csv", "--recipe", "atl-ner", "--out", "m",
+               "--also", "more.jsonl")  # fmt: skip
+    assert "--also is for recipes that give documents labels" in done.error

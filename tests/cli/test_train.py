@@ -102,6 +102,7 @@ def test_force_replaces_a_model(run, files, tmp_path):
     assert load_model(tmp_path / "m").facts["seed"] == 1
 
 
+@pytest.mark.slow
 def test_the_label_list_does_not_depend_on_hash_seeds(process, case, tmp_path):
     folder, lists, answers = case("D05"), [], []
     expected = json.loads((folder / "expected.json").read_text())["values"]

@@ -61,3 +61,17 @@ def test_the_longest_come_first_so_that_memory_fails_early_or_never():
 @pytest.mark.parametrize("size", [1, 4])
 def test_no_documents_no_groups(size):
     assert by_length([], size) == []
+
+
+def test_training_batches_have_few_widths():
+    from attending.data.batches import STEP, padded
+    from attending.data.windows import Window
+
+    def width(tokens, limit):
+        ids, mask = padded([Window(tuple(range(tokens)), 0, tokens, 1)], 0, limit)
+        assert ids.shape == mask.shape and mask.sum() == tokens
+        return ids.shape[1]
+
+    assert [width(n, 64) for n in (1, 8, 9, 60)] == [STEP, STEP, 2 * STEP, 64]
+    assert width(61, 62) == 62  # never more positions than the encoder has
+    assert width(9, 0) == 9

@@ -65,6 +65,7 @@ def test_seeds_that_do_not_pair_are_refused():
         paired_over_seeds([float("nan")], [1])
 
 
+@pytest.mark.slow
 def test_documents_agree_with_scipy():
     truth = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
     a = np.array([0, 0, 1, 1, 1, 0, 2, 2, 2, 2])

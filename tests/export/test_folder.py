@@ -107,6 +107,7 @@ def test_a_network_that_listens_to_words_in_windows_is_refused(tiny_recipe, lesa
         export_model(model, tmp_path / "out", mixed)
 
 
+@pytest.mark.slow
 def test_a_part_that_is_no_graph_is_named(untrained, mixed, tmp_path, monkeypatch):
     model = untrained("bert")
     monkeypatch.setattr(

@@ -77,6 +77,7 @@ def test_lesa_and_lame_are_as_before(lesa, lesa_folder, lame, lame_folder, mixed
     assert load_model(lame_folder).methods == ("label-weights",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_recurrent_encoders_are_as_before(name, untrained, tmp_path, mixed):
     model = untrained(name)

@@ -130,6 +130,7 @@ def test_half_written_parts_count_for_nothing(model, table, whole, tmp_path, mon
     assert read(out) == read(whole[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_kill_9_in_the_middle_loses_nothing(model, table, whole, tmp_path, workers):
     """The process is killed while parts appear; the same command then ends as if it hadn't."""

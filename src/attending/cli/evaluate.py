@@ -171,8 +171,11 @@ def _choose(
     if only_holdout:
         _require_holdout(origin, trained, corpus)
     if origin is None or trained is None:
-        chose = origin is not None and origin.development == corpus.fingerprint
-        return corpus, _CHOSEN if chose else None
+        if origin is None:
+            return corpus, None
+        if any(more.fingerprint == corpus.fingerprint for more in origin.also):
+            return corpus, _SEEN
+        return corpus, _CHOSEN if origin.development == corpus.fingerprint else None
     if holdout is None or only_holdout is False:
         return corpus, _SEEN
     part = held_out_part(corpus, trained, holdout)

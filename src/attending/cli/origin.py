@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from attending.cli.also import MoreRows
 from attending.cli.columns import Columns
 from attending.errors import DataError, ModelError
 
@@ -50,7 +51,8 @@ class Origin:
     """The file that a model was trained on.
 
     ``file`` is its name, ``fingerprint`` that of its documents, in order, as they were read with
-    ``columns`` and ``where``; ``development`` is the fingerprint of a development file.
+    ``columns`` and ``where``; ``development`` is the fingerprint of a development file,
+    ``also`` more files that were trained on.
     """
 
     file: str
@@ -60,6 +62,7 @@ class Origin:
     where: Mapping[str, str] = field(default_factory=dict)
     holdout: Holdout | None = None
     development: str | None = None
+    also: tuple[MoreRows, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write ``data.json`` into a model folder."""
@@ -82,7 +85,8 @@ class Origin:
             if body.pop("format") != FORMAT:
                 raise ModelError("is of another format", where=str(path))
             held = body.pop("holdout")
-            return cls(**body, holdout=None if held is None else _holdout(held))
+            also = tuple(MoreRows(**more) for more in body.pop("also", ()))
+            return cls(**body, holdout=None if held is None else _holdout(held), also=also)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelError(f"can't be read ({type(error).__name__})", where=str(path)) from None
 

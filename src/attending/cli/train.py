@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from attending.cli import options, spans
+from attending.cli.also import Also
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.constraints import (
@@ -100,6 +101,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    also: Also = None,
     holdout: Annotated[
         float | None,
         typer.Option(
@@ -188,13 +190,15 @@ def train(
     changes = dict(map(parse_setting, settings or ())) | decided
     how = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
     if named.task == "spans":
-        refuse_label_options(named, decided)
+        refuse_label_options(named, decided, also)
         data = read_span_data(
             file, how, columns, labels, dev, wish, unknown_labels, strict=not lenient
         )
     else:
         loaded = spans.load_labelled(file, how, columns, f'recipe "{named.name}"')
-        data = read_training_data(file, columns, labels, dev, wish, unknown_labels, loaded=loaded)
+        data = read_training_data(
+            file, columns, labels, dev, wish, unknown_labels, loaded=loaded, also=also or ()
+        )
     used = how if data.tagged and how.holds_spans(file) else columns
     made = named.for_task(data.task if task == "auto" else task)
     require_decision(made, decided, data.labels)

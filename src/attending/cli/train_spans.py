@@ -1,7 +1,7 @@
 """The annotated documents of a training run: read, matched with the types, held out, told."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -116,8 +116,10 @@ def hold_out_documents(corpus: "SpanCorpus", wish: HoldoutWish) -> tuple["SpanCo
     return replace(corpus, rows=(*kept, *corpus.problems)), held
 
 
-def refuse_label_options(recipe: "Recipe", decided: Mapping[str, object]) -> None:
-    """Refuse recall floors and bands, which spans have none of.
+def refuse_label_options(
+    recipe: "Recipe", decided: Mapping[str, object], also: Sequence[str] | None
+) -> None:
+    """Refuse recall floors and bands, which spans have none of, and more rows of a table.
 
     Raises:
         DataError: If one was asked for.
@@ -126,6 +128,12 @@ def refuse_label_options(recipe: "Recipe", decided: Mapping[str, object]) -> Non
         raise DataError(
             "--recall-floor and --abstain are for recipes that give documents labels",
             found=f'recipe "{recipe.name}", which tags spans',
+        )
+    if also:
+        raise DataError(
+            "--also is for recipes that give documents labels",
+            found=f'recipe "{recipe.name}", which tags spans',
+            step="Put the annotated files into one folder.",
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from attending.cli.also import add_rows
 from attending.cli.columns import Columns, described
 from attending.cli.console import Screen
 from attending.cli.origin import By, Origin, hold_out
@@ -95,10 +96,12 @@ def read_training_data(
     *,
     loaded: "Corpus | None" = None,
     known: "LabelSet | None" = None,
+    also: Sequence[str] = (),
 ) -> TrainingData:
     """Read a training file, its labels and a development file; hold out what is to be held out.
 
-    ``loaded`` is the file if it is read already, ``known`` the labels where none are named.
+    ``loaded`` is the file if it is read already, ``known`` the labels where none are named;
+    ``also`` are files of more rows to train on.
 
     Raises:
         DataError: If a file can't be read or split.
@@ -118,6 +121,9 @@ def read_training_data(
         train, held = hold_out(loaded, wish.by, wish.share or 0.5, wish.seed, wish.groups)
         train = require_known(train, known, unknown)
     development = require_known(columns.load(dev), known, unknown) if dev else None
+    kept_out = [loaded.documents[i].text for i in (held.positions if held else ())]
+    kept_out += [d.text for d in (development.documents if development else ())]
+    train, more = add_rows(train, also, columns, known, unknown, kept_out)
     origin = Origin(
         file=Path(file).name,
         fingerprint=loaded.fingerprint,
@@ -126,6 +132,7 @@ def read_training_data(
         where=columns.conditions,
         holdout=held,
         development=development.fingerprint if development else None,
+        also=more,
     )
     return TrainingData(train, development, known, origin)
 
@@ -133,12 +140,13 @@ def read_training_data(
 def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
     """Yield what a person should know of the rows."""
     origin = data.origin
-    part = (
-        f"{len(data.train):,} of {origin.documents:,}" if data.held_out else f"{len(data.train):,}"
-    )
+    own = len(data.train) - sum(more.documents for more in origin.also)
+    part = f"{own:,} of {origin.documents:,}" if data.held_out or origin.also else f"{own:,}"
     counts = data.counts
     how = f"{sum(counts.values()):,} spans" if data.tagged else described(origin.columns)
     yield "file", f"{origin.file}: {part} documents to train on; {how}"
+    for more in origin.also:
+        yield "also", f"{more.file}: {more.documents:,} documents"
     yield "types" if data.tagged else "labels", counts_in_words(counts)
     if origin.holdout:
         yield "held out", f"{data.held_out:,} documents: {origin.holdout.in_words}"

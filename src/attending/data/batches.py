@@ -11,6 +11,10 @@ from attending.data.layout import document_layout
 from attending.data.windows import Window, Windowed
 from attending.tensors import Batch, LexicalMatches
 
+STEP = 8
+"""Widths of training batches are multiples of this: for every new shape the library of matrix
+products compiles and keeps code, which slows short trainings and can take gigabytes."""
+
 
 def collate(
     documents: Sequence[Windowed],
@@ -22,8 +26,11 @@ def collate(
     evidence: Sequence[Sequence[tuple[int, int]]] = (),
     lexical: LexicalMatches | None = None,
     soft: Sequence[NDArray[np.float32] | None] = (),
+    limit: int = 0,
 ) -> Batch:
     """Make a batch of windowed documents; ``pad`` is the id of the padding token.
+
+    With a ``limit``, the longest that a window can be, batches have few different widths.
 
     ``targets`` are one label position a document, or with ``labels`` (their number) any number of
     them; ``None`` for a document without labels, of which ``soft``, a row (L,) each, then says all.
@@ -34,7 +41,7 @@ def collate(
     and positions (B, S).
     """
     rows = [(i, w) for i, d in enumerate(documents) for w in d.windows]
-    ids, mask = padded([w for _, w in rows], pad)
+    ids, mask = padded([w for _, w in rows], pad, limit)
     layout, positions = whole_documents(documents, ids.shape[1]) if join else (None, None)
     return Batch(
         ids=ids,
@@ -63,9 +70,14 @@ def _words(documents: Sequence[Windowed], ids: Tensor) -> Tensor:
     return found
 
 
-def padded(windows: Sequence[Window], pad: int) -> tuple[Tensor, Tensor]:
-    """Return ids (W, T) int64, as long as the longest window, and mask (W, T) bool."""
+def padded(windows: Sequence[Window], pad: int, limit: int = 0) -> tuple[Tensor, Tensor]:
+    """Return ids (W, T) int64 and mask (W, T) bool.
+
+    They are as long as the longest window, or with a ``limit`` as the next multiple of ``STEP``
+    up to it.
+    """
     width = max(len(w.ids) for w in windows)
+    width = max(width, min(-(-width // STEP) * STEP, limit))
     ids = torch.full((len(windows), width), pad, dtype=torch.int64)
     mask = torch.zeros((len(windows), width), dtype=torch.bool)
     for row, window in enumerate(windows):

@@ -6,6 +6,7 @@ once more, with label queries beside its own. Without labels the fused result is
 is, so nothing off equals the plain encoder bit for bit.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,11 +93,14 @@ def unfused(
     windows, heads, tokens, _ = query.shape
     cells = heads * tokens * key.shape[2] * query.element_size()
     group = max(1, min(windows, GROUP_BYTES // max(1, cells)))
-    parts = zip(*(x.split(group) for x in (query, key, value)), strict=True)
-    masks = [None] * -(-windows // group)
+    queries, keys, values = (torch.split(x, group) for x in (query, key, value))
+    masks: Sequence[Tensor | None] = [None] * len(queries)
     if attention_mask is not None:
-        masks = attention_mask.split(group)
-    contexts = [_products(*part, mask, scaling) for part, mask in zip(parts, masks, strict=True)]
+        masks = torch.split(attention_mask, group)
+    contexts = [
+        _products(q, k, v, mask, scaling)
+        for q, k, v, mask in zip(queries, keys, values, masks, strict=True)
+    ]
     return torch.cat(contexts).transpose(1, 2).contiguous()
 
 

@@ -166,6 +166,7 @@ def _plan(
             seed=seed,
         ),
         pad=model.pad,
+        limit=model.windower.limit,
         labels=len(model.labels) if model.recipe.task == "multi" else 0,
         joins=model.network.joins,
         words=words,

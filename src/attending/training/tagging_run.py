@@ -141,7 +141,7 @@ def _plan(
         score=score if development.documents else None,
         listener=listener,
         facts={"precision": precision, "window_tokens": scorer.windower.limit},
-        collate=partial(collate_examples, pad=scorer.pad),
+        collate=partial(collate_examples, pad=scorer.pad, limit=scorer.windower.limit),
         batch=TagBatch,
     )
 

@@ -60,6 +60,7 @@ class Example:
 class Plan:
     """Everything a training run needs besides the network.
 
+    limit: the longest that a window can be; 0 where nothing says.
     labels: the number of labels of a multi-label task, 0 for a single-label one.
     joins: whether label attention reads whole documents.
     words: what words say of each training row, for networks that listen.
@@ -79,6 +80,7 @@ class Plan:
     score: Callable[[], Mapping[str, float]] | None
     listener: Listener
     facts: Mapping[str, Any] = field(default_factory=dict)
+    limit: int = 0
     labels: int = 0
     joins: bool = False
     words: LexicalScores | None = None
@@ -125,6 +127,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             [e.document for e in examples],
             self.plan.pad,
             [e.target for e in examples],  # type: ignore[arg-type]
+            limit=self.plan.limit,
             labels=self.plan.labels,
             join=self.plan.joins,
             evidence=[e.evidence for e in examples],

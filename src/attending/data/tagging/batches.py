@@ -64,10 +64,13 @@ class TagExample:
 
 
 def collate_units(
-    units: Sequence[Unit], pad: int, targets: Sequence[NDArray[np.int64]] | None = None
+    units: Sequence[Unit],
+    pad: int,
+    targets: Sequence[NDArray[np.int64]] | None = None,
+    limit: int = 0,
 ) -> TagBatch:
-    """Make a batch of windows; ``pad`` is the id of the padding token."""
-    ids, mask = padded([u.window for u in units], pad)
+    """Make a batch of windows; ``pad`` is the padding token's id, ``limit`` as for ``padded``."""
+    ids, mask = padded([u.window for u in units], pad, limit)
     width = ids.shape[1]
     cells = np.concatenate([row * width + u.columns for row, u in enumerate(units)])
     return TagBatch(
@@ -79,9 +82,9 @@ def collate_units(
     )
 
 
-def collate_examples(examples: Sequence[TagExample], pad: int) -> TagBatch:
+def collate_examples(examples: Sequence[TagExample], pad: int, limit: int = 0) -> TagBatch:
     """Make a batch of training examples."""
-    return collate_units([e.unit for e in examples], pad, [e.targets for e in examples])
+    return collate_units([e.unit for e in examples], pad, [e.targets for e in examples], limit)
 
 
 def inside(targets: NDArray[np.int64], goes_on: NDArray[np.bool_], tags: TagSet) -> Any:
