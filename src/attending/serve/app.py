@@ -89,6 +89,7 @@ def create_app(
 
         app.include_router(api.inbox)
         app.include_router(create_inbox(predictor, store, settings), include_in_schema=False)
+        _answer_lost_database(app)
     _answer_errors(app)
     _describe_problems(app)
     return app
@@ -164,6 +165,20 @@ def _answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, usual)
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(AttendingError, ours)
+
+
+def _answer_lost_database(app: FastAPI) -> None:
+    """Answer what the database could not do now as a problem that passes."""
+    from sqlalchemy.exc import DBAPIError, TimeoutError
+
+    async def lost(request: Request, error: Exception) -> Response:
+        # Its message would quote the statement's values, which are messages' texts.
+        _log.error("database: %s %s", type(error).__name__, request.state.request_id)
+        said = "the inbox's database does not answer now; nothing was kept of this request."
+        return answer(Refused(503, said, {"Retry-After": "30"}), request.state.request_id)
+
+    app.add_exception_handler(DBAPIError, lost)
+    app.add_exception_handler(TimeoutError, lost)
 
 
 def _describe_problems(app: FastAPI) -> None:

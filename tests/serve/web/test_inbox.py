@@ -257,3 +257,20 @@ def test_files_of_the_pages(client):
         assert "http" not in found.text.replace("http://www.w3.org/2000/svg", "")
     for name in ("../routes.py", "%2e%2e%2froutes.py", "x", "inbox.css.map"):
         assert client.get(f"/inbox/static/{name}").status_code == 404
+
+
+def test_a_lost_database_is_said_and_what_needs_none_goes_on(client, store, tmp_path, caplog):
+    text = "chest pain of a lost message"
+    body = {"documents": [{"id": "m1", "text": text}]}
+    assert client.post("/v1/messages", json=body).status_code == 201
+    store.close()
+    for file in tmp_path.glob("inbox.sqlite*"):
+        file.write_bytes(b"no database any more" * 300)
+    body["documents"][0]["id"] = "m2"
+    for answered in (client.post("/v1/messages", json=body), client.get("/inbox")):
+        assert answered.status_code == 503
+        assert answered.headers["Retry-After"] == "30"
+        assert "database does not answer" in answered.json()["detail"]
+        assert text not in answered.text
+    assert text not in caplog.text and "DatabaseError" in caplog.text
+    assert client.post("/v1/predict", json={"texts": [text]}).status_code == 200
