@@ -64,14 +64,10 @@ MARKS = ".,;:!?'\"()-/%&+0123456789°€“”’–"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep a file, or the folder of exports, in one worker: what its tests share is made once."""
-    for item in items:
-        here = item.path.relative_to(Path(__file__).parent)
-        item.add_marker(
-            pytest.mark.xdist_group("export" if here.parts[0] == "export" else str(here))
-        )
+    here = item.path.relative_to(Path(__file__).parent)
+    item.add_marker(pytest.mark.xdist_group("export" if here.parts[0] == "export" else str(here)))
 
 
 def pytest_unconfigure() -> None:

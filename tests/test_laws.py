@@ -35,7 +35,13 @@ TAUGHT_BY = {
     "distil-lesa-bert-3": "lesa-bert",
     "distil-lesa-bert-6": "lesa-bert",
 }
-MORE_EPOCHS = {"bilstm-attention": 60, "lame-frozen": 60, "label-description": 60, "textcnn": 60}
+MORE_EPOCHS = {
+    "bilstm-attention": 60,
+    "lame-frozen": 60,
+    "label-description": 60,
+    "label-description-as-published": 60,
+    "textcnn": 60,
+}
 LIGHT = tuple(n for n in NEURAL if Recipe.load(n)["encoder"].kind != "pretrained")
 LABELS = LabelSet(
     (
