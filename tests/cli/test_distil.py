@@ -107,7 +107,7 @@ def test_bad_input(distil, run, neural, files):
     assert done.code == 2 and "a teacher and a file of rows are needed" in done.error
     done = run("distil", files, files / "messages.csv", "--out", "s")
     assert done.code == 2 and "is no model folder" in done.error
-    done = run("distil", neural, files / "messages.csv", "--out", "s")
+    done = run("distil", neural, files / "messages.csv", "--out", "s", "--start", "pretrained")
     assert done.code == 2 and "--encoder, or pass --start teacher" in done.error
     done = distil(neural, words=("--layers", "9"))
     assert done.code == 2 and "more than the encoder has" in done.error

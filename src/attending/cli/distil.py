@@ -101,7 +101,8 @@ def distil(
         typer.Option(
             "--start",
             metavar="pretrained|teacher",
-            help="Whose first layers the student starts from.",
+            help="Whose first layers the student starts from: those of the first teacher if it "
+            "has such layers, else of the encoder as pretrained.",
             show_default=False,
         ),
     ] = None,
@@ -110,7 +111,8 @@ def distil(
         typer.Option(
             "--encoder",
             metavar="E",
-            help="The student's encoder: a folder or a hub id; the teacher's if left out.",
+            help="The student's encoder, to start from as pretrained: a folder or a hub id; the "
+            "teacher's if left out.",
             show_default=False,
         ),
     ] = None,
@@ -204,7 +206,9 @@ def _settled(
     """
     from attending.recipe import Recipe, parse_setting
     from attending.training.distil import as_student, student_recipe
+    from attending.training.student import with_start
 
+    start = named["distillation.start"]
     known = teacher.recipe.get("encoder")
     own = known.name if known is not None and known.kind == "pretrained" else None
     if recipe is None:
@@ -216,7 +220,9 @@ def _settled(
         made = as_student(made)
     changes = {key: value for key, value in named.items() if value is not None}
     changes |= {} if layers is None else {"encoder.layers": layers}
-    return made.override(changes | dict(map(parse_setting, settings or ())))
+    changes |= {} if encoder is None or start else {"distillation.start": "pretrained"}
+    made = made.override(changes | dict(map(parse_setting, settings or ())))
+    return with_start(made, [teacher])
 
 
 def _require_encoder(made: "Recipe") -> None:

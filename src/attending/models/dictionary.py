@@ -1,6 +1,6 @@
 """The dictionary: labels are found by their words, and the words are the evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ from attending.models.base import (
     Scored,
     TokenScores,
     decide,
+    is_blank,
     require_method,
     score_words,
 )
@@ -27,12 +28,15 @@ from attending.parts.lexical.combiner import input_count
 from attending.parts.lexical.folder import read_combiner, write_combiner
 from attending.parts.lexical.folds import assign_folds
 from attending.parts.lexical.scorer import best_surface
+from attending.parts.lexical.sparse import SparseFeatures
 from attending.parts.lexical.view import METHOD
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet, Prediction, Row
 from attending.specs import DictionaryEstimator, LogisticEstimator, TfidfFeatures, ThresholdDecoder
 
 CONTEXT = "context"
+MOST_HELD = 50_000_000
+"""Of more training rows times labels than this, a sample chooses thresholds: 400 MB of scores."""
 Floats = NDArray[np.float64]
 
 
@@ -46,6 +50,10 @@ class DictionaryModel:
     Without a combiner (``combine = "best"``, or too few training pairs to learn one) a label
     scores the log-odds of its best surface, -6 without any; a text that holds all of a label's
     words in one sentence counts as half a chance where nothing else is known.
+
+    Attributes:
+        held: After fitting, training rows with the scores of views that had not seen them; not
+            saved.
     """
 
     def __init__(
@@ -61,6 +69,7 @@ class DictionaryModel:
         self.recipe, self.labels, self.facts = recipe, labels, facts
         self.view, self.combiner, self.context = view, combiner, context
         self.decision = decision or registry.build(recipe["decoder"])
+        self.held: tuple[tuple[Document, ...], list[Scored]] | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -139,7 +148,8 @@ def fit_dictionary(
     """Fit a lexical view and what weighs its features on labelled training documents.
 
     The weights are learned on cross-fitted features (``LexicalView.features_training``), the
-    log-odds of the model of all words likewise, by the same folds.
+    log-odds of the model of all words likewise, by the same folds. Where thresholds are to be
+    chosen on them too, the model comes with such scores of its training rows (``held``).
 
     Raises:
         TrainingError: If no training text has a word.
@@ -147,16 +157,47 @@ def fit_dictionary(
     spec: DictionaryEstimator = recipe["estimator"]
     rows = [d for d in documents if d.labels is not None]
     view = LexicalView.fit(recipe["features"], rows, labels)
-    if spec.combine == "best":
+    if spec.combine == "best" and spec.tune == "development":
         return DictionaryModel(recipe, labels, view)
-    context, held = None, None
-    if spec.context != "none":
-        context = _fit_context(recipe, rows, labels, seed)
-        held = _cross_fitted(recipe, rows, labels, seed)
+    context, held, combiner = None, None, None
     features = view.features_training(rows)
-    truth = truth_matrix(rows, labels)
-    combiner = fit_combiner(features, truth, context=held, c=spec.c)
-    return DictionaryModel(recipe, labels, view, combiner, context if combiner else None)
+    if spec.combine == "learned":
+        if spec.context != "none":
+            context = _fit_context(recipe, rows, labels, seed)
+            held = _cross_fitted(recipe, rows, labels, seed)
+        truth = truth_matrix(rows, labels)
+        combiner = fit_combiner(features, truth, context=held, c=spec.c)
+    model = DictionaryModel(recipe, labels, view, combiner, context if combiner else None)
+    if spec.tune == "cross-fitted":
+        model.held = _held(model, rows, features, held if combiner else None, seed)
+    return model
+
+
+def _held(
+    model: DictionaryModel,
+    rows: Sequence[Document],
+    features: SparseFeatures,
+    context: Floats | None,
+    seed: int,
+) -> tuple[tuple[Document, ...], list[Scored]]:
+    """Return training rows, or as many as memory allows, with their cross-fitted scores."""
+    most = max(1, MOST_HELD // max(1, len(model.labels)))
+    picked = list(range(len(rows)))
+    if len(rows) > most:
+        drawn = np.random.default_rng(seed).choice(len(rows), most, replace=False)
+        picked = sorted(drawn.tolist())
+    readable = [i for i in picked if not is_blank(rows[i].text)]
+
+    def logits() -> Iterator[Floats]:
+        for i in readable:
+            found = features.dense([i])[0]
+            if model.combiner is None:
+                yield best_surface(found, model.view.names)
+            else:
+                yield model.combiner.score(found, None if context is None else context[i])
+
+    chosen = tuple(rows[i] for i in picked)
+    return chosen, score_words(chosen, lambda _: logits())
 
 
 def _fit_context(

@@ -31,8 +31,9 @@ class SoftTargets(Spec):
         description="divide the teacher's scores by its fitted temperature first, which makes "
         "probabilities of margins",
     )
-    start: Literal["pretrained", "teacher"] = Field(
-        "pretrained",
+    start: Literal["auto", "teacher", "pretrained"] = Field(
+        "auto",
         description="where the student's layers come from: the first ones of the encoder as "
-        "pretrained (paper), or of the teacher, with its labels and head (public code)",
+        "pretrained (paper), or of the teacher, the first of several, with its labels and head "
+        "(public code); auto: of the teacher where it has such layers",
     )

@@ -16,6 +16,7 @@ from attending.training.fit import Fitted, fit
 from attending.training.job import train_into
 from attending.training.lesson import Lesson, require_fit
 from attending.training.progress import Listener
+from attending.training.student import with_start
 
 
 def distil(
@@ -124,6 +125,7 @@ class _Given:
         recipe = as_student(recipe)
         known, notes = _labels(teachers, labels)
         require_fit(teachers, recipe, known)
+        recipe = with_start(recipe, teachers)
         unlabelled = [d for d in train if d.labels is None]
         bare = tuple(replace(d, labels=None, spans=()) for d in (*unlabelled, *transfer))
         if unlabelled:

@@ -13,7 +13,7 @@ from typing import Any
 from attending.data.corpora import Corpus
 from attending.data.labels import infer_labels
 from attending.errors import TrainingInterrupted
-from attending.models.base import Model
+from attending.models.base import Model, Scored
 from attending.models.development import DevelopmentScores
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
@@ -67,7 +67,8 @@ def fit(
     require_teacher(recipe, lesson is not None)
     labels = infer_labels(Corpus(tuple(train))) if labels is None else labels
     labels, reordered = as_begun(run, labels)
-    rows = choose_rows(recipe, train, labels, development, seed)
+    crossed = development is None and _cross_fits(recipe)
+    rows = choose_rows(recipe, train, labels, () if crossed else development, seed)
     rows = rows if lesson is None else lesson.rows(rows)
     started = time.monotonic()
     counts = label_counts(rows.train, labels)
@@ -93,15 +94,31 @@ def fit(
         model = fit_linear(recipe, rows.train, labels, seed)
     facts["seconds"] = round(time.monotonic() - started, 1)
     model.facts = facts
-    scored = model.scores(rows.development)
+    chosen, scored = _held(model, facts) if crossed else (rows.development, None)
+    scored = model.scores(chosen) if scored is None else scored
     decision, metrics, reason = settle(
-        model, rows.development, recipe, counts, with_label(rows.train), scored=scored
+        model, chosen, recipe, counts, with_label(rows.train), scored=scored
     )
     model.decision = decision
     known = DevelopmentScores.of(
-        rows.development, scored, labels, decision, str(facts["development_fingerprint"])
+        chosen, scored, labels, decision, str(facts["development_fingerprint"])
     )
     return Fitted(model, metrics, (*notes, reason) if reason else tuple(notes), known)
+
+
+def _cross_fits(recipe: Recipe) -> bool:
+    """Say whether all training rows choose thresholds, by scores of models that never saw them."""
+    return getattr(recipe.get("estimator"), "tune", None) == "cross-fitted"
+
+
+def _held(model: Any, facts: dict[str, Any]) -> tuple[Sequence[Document], Sequence[Scored]]:
+    """Take a model's cross-fitted training rows, and tell that they chose."""
+    chosen, scored = model.held
+    model.held = None
+    facts["development_rows"] = len(chosen)
+    facts["development_fingerprint"] = Corpus(chosen).fingerprint
+    facts["development"] = "training rows, each scored by a model that had not seen it"
+    return chosen, scored
 
 
 def _fit_neural(

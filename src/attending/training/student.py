@@ -18,21 +18,35 @@ from attending.records import LabelSet
 _PARTS = ("label_states", "label_attention", "head")
 
 
+def with_start(recipe: Recipe, teachers: Sequence[Model]) -> Recipe:
+    """Return a student's recipe with ``distillation.start = "auto"`` settled.
+
+    The student starts from its first teacher if that is a network on the same pretrained encoder
+    with as many layers or more. On the bundled messages such students come much nearer to their
+    teacher than those that start from the encoder as it was pretrained (paper).
+    """
+    if recipe["distillation"].start != "auto":
+        return recipe
+    first, own = teachers[0], recipe["encoder"]
+    encoder = first.recipe.get("encoder")
+    fits = (
+        isinstance(first, NeuralModel)
+        and own.kind == encoder.kind == "pretrained"
+        and Path(own.name).name == Path(encoder.name).name
+        and (own.layers or 0) <= first.network.encoder.layers
+    )
+    return recipe.override({"distillation.start": "teacher" if fits else "pretrained"})
+
+
 def heir_of(teachers: Sequence[Model], recipe: Recipe, labels: LabelSet) -> NeuralModel:
-    """Return the teacher that a student starts from.
+    """Return the teacher that a student starts from, the first of several.
 
     Raises:
-        TrainingError: If there are several, or it is no network that the student's layers can be
-            the first layers of.
+        TrainingError: If it is no network that the student's layers can be the first layers of.
     """
     where = f'recipe "{recipe.name}"'
     step = 'Set distillation.start = "pretrained".'
-    if len(teachers) != 1:
-        raise TrainingError(
-            'distillation.start = "teacher" needs a single teacher',
-            where=where, found=f"{len(teachers)} teachers", step=step,
-        )  # fmt: skip
-    (teacher,) = teachers
+    teacher = teachers[0]
     kinds = [r.get("encoder") and r["encoder"].kind for r in (teacher.recipe, recipe)]
     if not isinstance(teacher, NeuralModel) or kinds != ["pretrained"] * 2:
         raise TrainingError(
