@@ -84,11 +84,11 @@ def cantemist() -> list[str]:
         "ranks the codes that a system gives, and no others: systems that give 20 to 50 codes a "
         "document gain by it what they lose in F1.",
         "",
-        "A threshold is usually fitted on a tenth of the training rows. These never hold the only "
-        "example of a code, so they are easier than new documents and the threshold gets too high. "
-        "In the cross-fitted row it comes from all training rows, each scored by a view that had "
-        "not seen it; nothing of `dev1` has a part in either. That row was added after the others "
-        "had been scored on `dev1`, whose few given codes were the reason.",
+        "Dictionaries fit their threshold on all training rows, each scored by a view that had not "
+        "seen it. A tenth that is carved off, as usual, never holds the only example of a code, so "
+        "it is easier than new documents and the threshold gets too high: that row stands beside. "
+        "The cross-fitted threshold was made the default after the other had been scored on "
+        "`dev1`, whose few given codes were the reason; nothing of `dev1` has a part in either.",
         "",
         *_removed(),
         *_fifth(),

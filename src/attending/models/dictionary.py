@@ -15,7 +15,6 @@ from attending.models.base import (
     Scored,
     TokenScores,
     decide,
-    is_blank,
     require_method,
     score_words,
 )
@@ -31,7 +30,7 @@ from attending.parts.lexical.scorer import best_surface
 from attending.parts.lexical.sparse import SparseFeatures
 from attending.parts.lexical.view import METHOD
 from attending.recipe import Recipe
-from attending.records import Document, LabelSet, Prediction, Row
+from attending.records import Document, LabelSet, Prediction, Row, is_blank
 from attending.specs import DictionaryEstimator, LogisticEstimator, TfidfFeatures, ThresholdDecoder
 
 CONTEXT = "context"

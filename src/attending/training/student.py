@@ -31,6 +31,7 @@ def with_start(recipe: Recipe, teachers: Sequence[Model]) -> Recipe:
     encoder = first.recipe.get("encoder")
     fits = (
         isinstance(first, NeuralModel)
+        and encoder is not None
         and own.kind == encoder.kind == "pretrained"
         and Path(own.name).name == Path(encoder.name).name
         and (own.layers or 0) <= first.network.encoder.layers
