@@ -75,9 +75,10 @@ class DictionaryEstimator(Spec):
     c: float = Field(0.1, gt=0, description="inverse of the L2 penalty on the features' weights")
     tune: Literal["cross-fitted", "development"] = Field(
         "cross-fitted",
-        description="which rows choose thresholds and calibration. cross-fitted: all training rows, "
-        "each scored by a view that had not seen it; development: a tenth that is carved off, which "
-        "holds no label's only example and so chooses too high. A file of --dev counts in any case",
+        description="which rows choose thresholds and calibration. cross-fitted: all training "
+        "rows, each scored by a view that had not seen it; development: a tenth that is carved "
+        "off, which holds no label's only example and so chooses too high. A file of --dev counts "
+        "in any case",
     )
     context_c: float = Field(10.0, gt=0, description="inverse of the L2 penalty on the words'")
 
