@@ -30,8 +30,8 @@ test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (under 3 minute
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .PHONY: test-slow
-test-slow: $(VENV)/.stamp-dev ## Run the tests that take longer
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not gpu and not hub"
+test-slow: $(VENV)/.stamp-dev ## Run the tests that take longer, and those in a browser if there is one
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not gpu and not hub"
 
 .PHONY: lint
 lint: $(VENV)/.stamp-dev ## Check style, types and the direction of imports
