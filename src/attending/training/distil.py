@@ -155,6 +155,9 @@ def as_student(recipe: Recipe) -> Recipe:
 def student_recipe(teacher: Recipe, layers: int) -> Recipe:
     """Return a teacher's own recipe for a student with fewer layers.
 
+    A student of a model that was trained on labels gets twice the epochs at twice the rate: with
+    half the layers that costs as much as its teacher did, and it needs both to come near it.
+
     Raises:
         RecipeError: If the teacher's encoder has no layers to choose from.
     """
@@ -167,6 +170,12 @@ def student_recipe(teacher: Recipe, layers: int) -> Recipe:
     if teacher.get("distillation") is None:
         name, summary = f"distil-{teacher.name}", f"A student that learned from {teacher.name}"
         teacher = replace(teacher, name=name, summary=summary, header="")
+        spec = teacher["training"]
+        longer = {
+            "training.epochs": 2 * spec.epochs,
+            "training.learning_rate": 2 * spec.learning_rate,
+        }
+        teacher = teacher.override(longer)
     return as_student(teacher.override({"encoder.layers": layers}))
 
 
