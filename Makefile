@@ -27,11 +27,11 @@ demo: $(VENV)/.stamp-demo ## Train and explain a model on the bundled messages (
 
 .PHONY: test
 test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (under 3 minutes)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: test-slow
 test-slow: $(VENV)/.stamp-dev ## Run the tests that take longer, and those in a browser if there is one
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not gpu and not hub"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "(slow or browser) and not gpu and not hub"
 
 .PHONY: lint
 lint: $(VENV)/.stamp-dev ## Check style, types and the direction of imports

@@ -64,12 +64,6 @@ MARKS = ".,;:!?'\"()-/%&+0123456789°€“”’–"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Keep a file, or the folder of exports, in one worker: what its tests share is made once."""
-    here = item.path.relative_to(Path(__file__).parent)
-    item.add_marker(pytest.mark.xdist_group("export" if here.parts[0] == "export" else str(here)))
-
-
 def pytest_unconfigure() -> None:
     """Remove the folder that stood in for the user's home."""
     shutil.rmtree(HOME, ignore_errors=True)

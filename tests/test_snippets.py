@@ -144,6 +144,7 @@ def test_the_python_of_a_page_runs(page, work_folder):
         exec(compile(padded, str(page), "exec"), namespace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs(script, work_folder, monkeypatch, capsys):
     messages = attending.load_corpus("messages.csv")

@@ -98,7 +98,7 @@ def recipe_of(system, encoder):
     if recipe.family == "linear":
         return recipe.override(settings) if settings else recipe
     quick = {
-        "training.epochs": 60, "training.batch_size": 4, "training.learning_rate": 5e-3,
+        "training.epochs": 60, "training.batch_size": 8, "training.learning_rate": 5e-3,
         "training.precision": "float32", "training.warmup": 0.05, "windows.overlap": 16,
         "head.dropout": 0.0,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def recipe_of(system, encoder):
     else:
         quick |= {
             "encoder.dimension": 16, "encoder.hidden": 16, "encoder.min_count": 1,
-            "encoder.dropout": 0.0, "training.learning_rate": 2e-2,
+            "encoder.dropout": 0.0, "training.learning_rate": 2e-2, "training.epochs": 90,
         }  # fmt: skip
     if "neighbours" in recipe.slots:
         quick["neighbours.k"] = 1  # 17 votes of eight documents are mostly of words outside

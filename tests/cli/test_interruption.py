@@ -30,6 +30,7 @@ def wait_for(running, ready):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_to_the_same_model(run, files, tiny_encoder, tmp_path):
     words = [
         "train", files / "messages.csv", "--labels", files / "labels.toml", "--no-check",

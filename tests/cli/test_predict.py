@@ -73,6 +73,7 @@ def test_from_standard_input_to_standard_output(run, linear, files, tmp_path):
     assert "6: 6 answered" in done.err
 
 
+@pytest.mark.slow
 def test_standard_input_is_named_in_errors(process, linear):
     done = process("predict", linear, "-", "--out", "-", stdin=b"")
     assert done.code == 2

@@ -77,6 +77,7 @@ def test_no_text_on_the_screen_or_in_a_file(run, pretrain, files, tmp_path):
         assert b"zxq" not in body and b"7731" not in body
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_encoder(pretrain, tmp_path, monkeypatch):
     class Stopping(Journal):
         def __call__(self, event):

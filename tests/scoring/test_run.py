@@ -58,6 +58,7 @@ def test_rows_without_an_answer_are_listed_by_number_without_text(whole):
     assert found[1]["reason"] == "4 cells, expected 3"
 
 
+@pytest.mark.slow
 def test_chunks_and_processes_change_nothing(model, table, whole, tmp_path):
     score_files(model, [table], tmp_path / "a", workers=1, chunk_rows=7)
     assert read(tmp_path / "a") == read(whole[1])

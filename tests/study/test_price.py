@@ -51,6 +51,7 @@ def test_time_goes_with_the_rows():
     assert clock.left([Cell("c", "s", 0, 50), Cell("c", "other", 0, 50)]) == (pytest.approx(6.0), 1)
 
 
+@pytest.mark.slow
 def test_a_student_is_measured_with_a_teacher(home, tiny_system):
     student = tiny_system(
         "distil-lesa-bert-6",

@@ -200,6 +200,7 @@ def test_a_model_is_kept_until_its_students_are_made(home, tiny_system):
     assert [c.system for c in run_study(made).made] == ["student"]
 
 
+@pytest.mark.slow
 def test_a_student_of_all_seeds(home, tiny_system):
     systems = [
         tiny_system("bert", name="student", teacher="bert-mean", teacher_seeds="all", seeds=[0]),
