@@ -38,8 +38,8 @@ TAUGHT_BY = {
 MORE_EPOCHS = {
     "bilstm-attention": 60,
     "lame-frozen": 60,
-    "label-description": 60,
-    "label-description-as-published": 60,
+    "label-description": 40,
+    "label-description-as-published": 40,
     "textcnn": 60,
 }
 LIGHT = tuple(n for n in NEURAL if Recipe.load(n)["encoder"].kind != "pretrained")

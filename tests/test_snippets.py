@@ -25,6 +25,7 @@ import attending
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SLOW = ("export.md", "index.md", "distillation.md")
 PYTHON_BLOCKS_AT_LEAST = 21
 COMMANDS_AT_LEAST = 55
 EXAMPLES_AT_LEAST = 4
@@ -136,7 +137,11 @@ def work_folder(tmp_path, tiny_encoder, portal_rows, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p.name in SLOW)) for p in PYTHON],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_the_python_of_a_page_runs(page, work_folder):
     namespace = {"__name__": "__main__"}
     for block in PYTHON[page]:
