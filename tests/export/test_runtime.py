@@ -141,6 +141,15 @@ def test_an_int8_graph_scores_every_document_by_itself(lesa_folder, copied, mixe
     alone = [logits_of(model, [d])[0] for d in mixed]
     assert gap(logits_of(model, mixed), alone) == 0
     assert 0 < gap(logits_of(load_model(lesa_folder), mixed), alone) < 1
+    # With several threads, each scores a document.
+    several = ExportedModel.load(
+        folder, model.recipe, model.labels, model.decision, model.facts, threads=3
+    )
+    told = []
+    many = several.scores([*mixed, *mixed], progress=lambda done, of: told.append((done, of)))
+    assert gap([s.logits for s in many], [*alone, *alone]) <= 1e-5
+    assert [s.status for s in many] == [s.status for s in model.scores([*mixed, *mixed])]
+    assert told == sorted(told) and told[-1] == (2 * len(mixed),) * 2
 
 
 def test_a_graph_has_any_number_of_labels_asked_for(lame, lame_folder, mixed):

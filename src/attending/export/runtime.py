@@ -6,6 +6,7 @@ Letters: W windows, T tokens, B documents, S columns of a document, L labels, H 
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,9 @@ class ExportedModel:
             limit=self.signature.limit,
         )
         self.words = _read_words(folder, recipe, labels) if self.signature.listens else None
-        self._session, self._options = open_graph(folder / GRAPH, threads)
+        self._threads = threads or _threads()
+        self._session, self._options = open_graph(folder / GRAPH, self._threads)
+        self._alone: Any = self._session if self._threads == 1 else None
         self._batch = 1 if self.signature.int8 else _BATCH
         require_same_scores(self)
 
@@ -98,8 +101,19 @@ class ExportedModel:
         return own if self.words is None else (MATCHES, *own)
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
-        """Return raw scores of each row, in order."""
-        return score_windowed(rows, self.windower, self.logits, self._batch, progress)
+        """Return raw scores of each row, in order.
+
+        A batch's products are shared by the threads. An int8 graph, which reads documents one by
+        one, scores several with a thread each: a short message is too little work to be shared.
+        """
+        if self._batch > 1 or len(rows) == 1 or self._threads == 1:
+            return score_windowed(rows, self.windower, self.logits, self._batch, progress)
+        if self._alone is None:
+            self._alone, _ = open_graph(self.folder / GRAPH, 1)
+        with ThreadPoolExecutor(self._threads) as pool:
+            return score_windowed(
+                rows, self.windower, self._logits_alone, self._batch, progress, pool.map
+            )
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
@@ -187,8 +201,18 @@ class ExportedModel:
         self, documents: Sequence[Document], windowed: Sequence[Windowed]
     ) -> NDArray[np.float64]:
         """Return raw scores (B, L) of documents, which must have windows."""
+        return self._scored(self._session, documents, windowed)
+
+    def _logits_alone(
+        self, documents: Sequence[Document], windowed: Sequence[Windowed]
+    ) -> NDArray[np.float64]:
+        return self._scored(self._alone, documents, windowed)
+
+    def _scored(
+        self, session: Any, documents: Sequence[Document], windowed: Sequence[Windowed]
+    ) -> NDArray[np.float64]:
         packed = self._pack(documents, windowed)
-        (found,) = self._run(["logits"], packed.inputs)
+        (found,) = self._run(["logits"], packed.inputs, session)
         if not self.signature.joins:
             found = merge(found, packed.document, len(windowed), self.signature.pool)
         return found.astype(np.float64)
@@ -209,11 +233,17 @@ class ExportedModel:
             inputs |= _matches(self.words, documents)
         return Packed(windowed, inputs, np.array([i for i, _ in rows]), positions)
 
-    def _run(self, outputs: Sequence[str], inputs: Mapping[str, NDArray[Any]]) -> list[Floats]:
+    def _run(
+        self,
+        outputs: Sequence[str],
+        inputs: Mapping[str, NDArray[Any]],
+        session: Any | None = None,
+    ) -> list[Floats]:
         """Compute some outputs, and nothing that they don't need."""
         none = np.zeros(0, np.int64)
         feeds = {name: inputs.get(name, none) for name in self.signature.inputs}
-        return list(self._session.run(list(outputs), feeds, self._options))
+        found = (session or self._session).run(list(outputs), feeds, self._options)
+        return list(found)
 
     def save(self, folder: Path) -> None:
         """Copy the graph, the tokenizer and the parity report to another folder."""

@@ -1,6 +1,7 @@
 """Raw scores of rows by a model that reads windows of tokens. No torch here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ _CHUNK = 2048
 
 Logits = Callable[[Sequence[Document], Sequence[Windowed]], NDArray[np.float64]]
 """From documents and their windows to raw scores, (B, L)."""
+Together = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""``map``, or what does the same with several threads."""
 
 
 def score_windowed(
@@ -22,23 +25,29 @@ def score_windowed(
     logits: Logits,
     batch: int,
     progress: Progress | None = None,
+    together: Together = map,
 ) -> list[Scored]:
     """Return raw scores of each row, in order.
 
     Documents are scored ``batch`` at a time, longest first among a chunk of rows; one with nothing
-    to read gets its status instead, one whose scores are not finite fails.
+    to read gets its status instead, one whose scores are not finite fails. ``together`` maps
+    ``logits`` over the groups, in order.
     """
+
+    def score(members: Sequence[tuple[int, Document, Windowed]]) -> NDArray[np.float64]:
+        return logits([d for _, d, _ in members], [w for _, _, w in members])
+
     results: list[Scored] = [Scored("failed", Coverage(0, 0, 0))] * len(rows)
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
         to_read = _window(chunk, windower, results, start)
         done = start + len(chunk) - len(to_read)
-        for group in by_length([w.length for _, _, w in to_read], batch):
-            members = [to_read[i] for i in group]
-            found = logits([d for _, d, _ in members], [w for _, _, w in members])
+        lengths = [w.length for _, _, w in to_read]
+        groups = [[to_read[i] for i in group] for group in by_length(lengths, batch)]
+        for members, found in zip(groups, together(score, groups), strict=True):
             for (i, _, windowed), row in zip(members, found, strict=True):
                 results[i] = _scored(windowed, row)
-            done += len(group)
+            done += len(members)
             if progress is not None:
                 progress(done, len(rows))
     return results
