@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attending.recipe import Recipe
     from attending.records import Document, Evidence, Label, LabelSet, Prediction, Span
     from attending.tagger import Tagger
+    from attending.training.distil import distil
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ __all__ = [
     "Span",
     "Tagger",
     "check",
+    "distil",
     "evaluate",
     "folds",
     "load_corpus",
@@ -54,6 +56,7 @@ _HOMES = {
     "Span": "attending.records",
     "Tagger": "attending.tagger",
     "check": "attending.data.check",
+    "distil": "attending.training.distil",
     "evaluate": "attending.evaluation.metrics",
     "folds": "attending.data.splits",
     "load_corpus": "attending.data.corpora",
