@@ -153,7 +153,10 @@ def test_more_rows_beside_the_file(run, files, tmp_path):
     assert done.code == 0, done.err
     assert "more.jsonl: 2 rows more to train on" in done.err
     assert "more.jsonl: 1 without a label: left out" in done.err
-    assert f"more.jsonl: {len(held)} with a text that is held out or chooses: left out" in done.err
+    assert (
+        f"more.jsonl: {len(held)} with a text or group that is kept out of training: left out"
+        in done.err
+    )
     assert "more.jsonl: 1 of the rows before them have the same text: replaced" in done.err
     before, after = (load_model(tmp_path / m).facts for m in ("m", "m2"))
     assert sum(after[k] - before[k] for k in ("training_rows", "development_rows")) == 1
@@ -175,3 +178,17 @@ def test_more_rows_that_bring_nothing(run, files, tmp_path):
     done = run("train", files / "messages.csv", "--recipe", "atl-ner", "--out", "m",
                "--also", "more.jsonl")  # fmt: skip
     assert "--also is for recipes that give documents labels" in done.error
+
+
+def test_more_rows_of_a_group_that_is_held_out_whole(run, files, tmp_path):
+    rows = [
+        {"id": f"n{i}", "text": f"numb arm {i}", "label": "urgent", "writer": f"w{i}"}
+        for i in range(4)
+    ]
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = run("train", files / "messages.csv", "--recipe", "frequency", "--group", "writer",
+               "--holdout-groups", "w1,w3", "--also", "more.jsonl", "--out", "m", "--no-check",
+               "--json")  # fmt: skip
+    assert done.code == 0, done.err
+    assert [m.documents for m in Origin.read(tmp_path / "m").also] == [2]
+    assert "more.jsonl: 2 with a text or group that is kept out of training" in done.err

@@ -12,7 +12,7 @@ from attending.errors import DataError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
-    from attending.records import LabelSet
+    from attending.records import Document, LabelSet
 
 Also = Annotated[
     list[str] | None,
@@ -20,8 +20,8 @@ Also = Annotated[
         "--also",
         metavar="FILE",
         help="More labelled rows to train on, such as those of [bold]corrections export[/]. A text "
-        "that FILE has too keeps the label given here; one that is held out, or a development "
-        "row, stays out of training. May be repeated.",
+        "that FILE has too keeps the label given here; one that is held out, by itself or with its "
+        "group, or a development row, stays out of training. May be repeated.",
         show_default=False,
     ),
 ]
@@ -42,13 +42,14 @@ def add_rows(
     columns: Columns,
     labels: "LabelSet",
     unknown: Literal["error", "skip"],
-    kept_out: Iterable[str],
+    kept_out: Iterable["Document"],
+    whole_groups: bool,
 ) -> tuple["Corpus", tuple[MoreRows, ...]]:
     """Return the training rows with those of more files behind them.
 
-    ``kept_out`` are texts that training must not see. Of rows with the same text, the last file's
-    count: a person looked at them after the others. Notes tell how many were left out, replaced
-    or have no label.
+    Training must not see the texts of ``kept_out``, and with ``whole_groups`` no row of their
+    groups. Of rows with the same text, the last file's count: a person looked at them after the
+    others. Notes tell how many were left out, replaced or have no label.
 
     Raises:
         DataError: If a file can't be read or brings nothing.
@@ -58,12 +59,14 @@ def add_rows(
     from attending.data.labels import require_known
     from attending.data.wording import plural
 
-    out = {text_key(text) for text in kept_out}
+    kept_out = tuple(kept_out)
+    out = {text_key(d.text) for d in kept_out}
+    groups = {d.group for d in kept_out if d.group is not None} if whole_groups else set()
     used = []
     for file in files:
         found = require_known(_read(file, columns), labels, unknown)
         labelled = [d for d in found.documents if d.labels is not None]
-        more = [d for d in labelled if text_key(d.text) not in out]
+        more = [d for d in labelled if text_key(d.text) not in out and d.group not in groups]
         if not more:
             raise DataError(
                 "brings no row to train on",
@@ -75,7 +78,10 @@ def add_rows(
         old = [d for d in train.documents if text_key(d.text) not in newer]
         counts = (
             (len(found) - len(labelled), "without a label: left out"),
-            (len(labelled) - len(more), "with a text that is held out or chooses: left out"),
+            (
+                len(labelled) - len(more),
+                "with a text or group that is kept out of training: left out",
+            ),
             (len(train) - len(old), "of the rows before them have the same text: replaced"),
         )
         notes = [f"{file}: {plural(len(more), 'row')} more to train on", *found.notes]
