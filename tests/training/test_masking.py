@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,3 +140,14 @@ def test_all_pieces_of_a_word_are_hidden_together(tools):
         _, chosen = Masker(Masking(whole_words=True), tokenizer, 0).hide(passage, epoch)
         hidden = set(passage.words[chosen].tolist())
         assert (np.isin(passage.words, list(hidden)) == chosen).all()
+
+
+def test_batches_have_few_widths(tools):
+    tokenizer, _ = tools("bert")
+    passages = [passage_of(7), passage_of(5, 1)]  # and a special token on both sides
+    exact = Masker(Masking(), tokenizer, 0)(passages, 0)
+    wide = Masker(Masking(), tokenizer, 0, limit=64)(passages, 0)
+    assert exact["input_ids"].shape == (2, 9) and wide["input_ids"].shape == (2, 16)
+    for key in exact:
+        assert torch.equal(wide[key][:, :9], exact[key])
+    assert not wide["attention_mask"][:, 9:].any() and not wide["chosen"][:, 9:].any()

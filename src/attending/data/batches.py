@@ -70,14 +70,17 @@ def _words(documents: Sequence[Windowed], ids: Tensor) -> Tensor:
     return found
 
 
+def rounded(width: int, limit: int) -> int:
+    """Return the next multiple of ``STEP``, but not beyond ``limit`` where ``width`` is not."""
+    return max(width, min(-(-width // STEP) * STEP, limit))
+
+
 def padded(windows: Sequence[Window], pad: int, limit: int = 0) -> tuple[Tensor, Tensor]:
     """Return ids (W, T) int64 and mask (W, T) bool.
 
-    They are as long as the longest window, or with a ``limit`` as the next multiple of ``STEP``
-    up to it.
+    They are as long as the longest window, ``rounded`` where there is a ``limit``.
     """
-    width = max(len(w.ids) for w in windows)
-    width = max(width, min(-(-width // STEP) * STEP, limit))
+    width = rounded(max(len(w.ids) for w in windows), limit)
     ids = torch.full((len(windows), width), pad, dtype=torch.int64)
     mask = torch.zeros((len(windows), width), dtype=torch.bool)
     for row, window in enumerate(windows):

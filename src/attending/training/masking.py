@@ -6,7 +6,7 @@ would hide other words than the uninterrupted one. And its whole words are runs 
 offsets touch: a word with its full stop, or with a byte-level tokenizer the whole text.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attending.data.batches import rounded
 from attending.data.windows import Offsets, Windower
 from attending.specs.pretraining import Masking
 
@@ -109,30 +110,30 @@ class Masker:
         spec: How many, and whether whole words.
         tokenizer: Knows the mask, the padding and the ordinary tokens.
         seed: With epoch and number, decides what is hidden.
+        limit: The longest that a passage can be; 0 where nothing says.
     """
 
-    def __init__(self, spec: Masking, tokenizer: Any, seed: int) -> None:
-        self.share, self.seed = spec.share, seed
+    def __init__(self, spec: Masking, tokenizer: Any, seed: int, limit: int = 0) -> None:
+        self.share, self.seed, self.limit = spec.share, seed, limit
         self.mask, self.pad = int(tokenizer.mask_token_id), int(tokenizer.pad_token_id)
         known = np.arange(len(tokenizer), dtype=np.int32)
         self.ordinary = known[~np.isin(known, tokenizer.all_special_ids)]
 
     def __call__(self, passages: Sequence[Passage], epoch: int) -> dict[str, Tensor]:
-        """Make a batch of P passages, padded to the longest.
+        """Make a batch of P passages, padded to the longest, ``rounded`` where there is a limit.
 
         Returns input_ids (P, T) int64; attention_mask (P, T) bool; labels (P, T) int64, what
         hidden tokens were and ``IGNORED`` elsewhere; chosen (P, T) bool, true on hidden tokens.
         """
         drawn = [self.hide(p, epoch) for p in passages]
-        ids = _padded((hidden for hidden, _ in drawn), self.pad)
-        labels = _padded(
-            (
-                np.where(chosen, p.ids, IGNORED)
-                for p, (_, chosen) in zip(passages, drawn, strict=True)
-            ),
-            IGNORED,
-        )
-        mask = _padded((np.ones(p.length, dtype=np.int32) for p in passages), 0).bool()
+        shape = len(passages), rounded(max(p.length for p in passages), self.limit)
+        ids = torch.full(shape, self.pad)
+        labels = torch.full(shape, IGNORED)
+        mask = torch.zeros(shape, dtype=torch.bool)
+        for row, (passage, (hidden, chosen)) in enumerate(zip(passages, drawn, strict=True)):
+            ids[row, : passage.length] = torch.from_numpy(hidden)
+            labels[row, : passage.length] = torch.from_numpy(np.where(chosen, passage.ids, IGNORED))
+            mask[row, : passage.length] = True
         return {
             "input_ids": ids,
             "attention_mask": mask,
@@ -154,11 +155,3 @@ class Masker:
         swapped = chosen & (fate >= _MASKED) & (fate < _MASKED + _SWAPPED)
         ids[swapped] = random.choice(self.ordinary, int(swapped.sum()))
         return ids, chosen
-
-
-def _padded(rows: Iterable[NDArray[Any]], value: int) -> Tensor:
-    return torch.nn.utils.rnn.pad_sequence(
-        [torch.from_numpy(row.astype(np.int64)) for row in rows],
-        batch_first=True,
-        padding_value=value,
-    )

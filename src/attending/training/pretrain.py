@@ -189,7 +189,7 @@ class _Job:
             settings,
             made.kept,
             held.kept,
-            Masker(settings.masking, encoder.tokenizer, seed),
+            Masker(settings.masking, encoder.tokenizer, seed, windower.limit),
             steps,
             seed,
             {
