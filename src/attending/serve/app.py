@@ -168,17 +168,23 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _answer_lost_database(app: FastAPI) -> None:
-    """Answer what the database could not do now as a problem that passes."""
-    from sqlalchemy.exc import DBAPIError, TimeoutError
+    """Answer what the database could not do now as a problem that passes.
+
+    What it refuses for good (a value, a constraint, a statement) is a fault of ours, and stays one.
+    """
+    from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError, TimeoutError
 
     async def lost(request: Request, error: Exception) -> Response:
+        passes = isinstance(error, (OperationalError, InterfaceError, TimeoutError))
+        if not passes and type(error) is not DatabaseError:
+            raise error
         # Its message would quote the statement's values, which are messages' texts.
         _log.error("database: %s %s", type(error).__name__, request.state.request_id)
-        said = "the inbox's database does not answer now; nothing was kept of this request."
+        said = "the inbox's database does not answer now: send the request again later."
         return answer(Refused(503, said, {"Retry-After": "30"}), request.state.request_id)
 
-    app.add_exception_handler(DBAPIError, lost)
-    app.add_exception_handler(TimeoutError, lost)
+    for kind in (DatabaseError, InterfaceError, TimeoutError):
+        app.add_exception_handler(kind, lost)
 
 
 def _describe_problems(app: FastAPI) -> None:

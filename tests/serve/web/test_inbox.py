@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from sqlalchemy.exc import DataError
 
 from attending.records import Coverage, Document, Prediction
 from attending.serve.audit import entries
@@ -274,3 +275,17 @@ def test_a_lost_database_is_said_and_what_needs_none_goes_on(client, store, tmp_
         assert text not in answered.text
     assert text not in caplog.text and "DatabaseError" in caplog.text
     assert client.post("/v1/predict", json={"texts": [text]}).status_code == 200
+
+
+def test_what_a_database_refuses_for_good_is_no_passing_fault(serve, store, monkeypatch, caplog):
+    text = "chest pain of a refused message"
+
+    def refuse(*_, **__):
+        raise DataError("INSERT", {"text": text}, ValueError(text))
+
+    monkeypatch.setattr(store, "add_messages", refuse)
+    client = serve(store=store)
+    body = {"documents": [{"id": "m1", "text": text}]}
+    answered = client.post("/v1/messages", json=body)
+    assert answered.status_code == 500
+    assert text not in answered.text and text not in caplog.text
