@@ -16,7 +16,9 @@ from attending.training.distil import distil, distil_into, student_recipe
 from attending.training.fit import fit
 from attending.training.lesson import ANSWERS, Lesson, fingerprint
 from attending.training.rows import Rows
+from attending.training.student import with_start
 
+AUTO = {"distillation.start": "auto"}
 SAME = {"distillation.start": "teacher", "distillation.loss": "kl", "encoder.dropout": 0.0,
         "head.dropout": 0.0, "loss.label_loss": 0.0}  # fmt: skip
 
@@ -75,6 +77,8 @@ def test_its_first_layer_is_the_pretrained_one_or_its_teachers(student, teacher,
     fresh = student(teacher, settings=early).model.network.state_dict()[name]
     heir = student((teacher, teacher), settings=still).model  # of the first, where nothing is said
     assert heir.recipe["distillation"].start == "teacher"
+    small = with_start(heir.recipe.override({**AUTO, "encoder.layers": None}), [heir])
+    assert small["distillation"].start == "pretrained"  # the heir has one layer, all are wanted
     linear = student(train("tfidf-logistic").model, settings=still).model
     assert linear.recipe["distillation"].start == "pretrained"
     pretrained = train(training__learning_rate=1e-12, training__epochs=1).model

@@ -22,8 +22,8 @@ def with_start(recipe: Recipe, teachers: Sequence[Model]) -> Recipe:
     """Return a student's recipe with ``distillation.start = "auto"`` settled.
 
     The student starts from its first teacher if that is a network on the same pretrained encoder
-    with as many layers or more. On the bundled messages such students come much nearer to their
-    teacher than those that start from the encoder as it was pretrained (paper).
+    that has the layers which the student wants. On the bundled messages such students come much
+    nearer to their teacher than those that start from the encoder as it was pretrained (paper).
     """
     if recipe["distillation"].start != "auto":
         return recipe
@@ -34,7 +34,11 @@ def with_start(recipe: Recipe, teachers: Sequence[Model]) -> Recipe:
         and encoder is not None
         and own.kind == encoder.kind == "pretrained"
         and Path(own.name).name == Path(encoder.name).name
-        and (own.layers or 0) <= first.network.encoder.layers
+        and (
+            encoder.layers is None
+            if own.layers is None  # all of the encoder's, which a small teacher has not
+            else own.layers <= first.network.encoder.layers
+        )
     )
     return recipe.override({"distillation.start": "teacher" if fits else "pretrained"})
 
