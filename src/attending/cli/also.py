@@ -1,6 +1,6 @@
 """More labelled rows beside the training file, such as those that people corrected in the inbox."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -42,7 +42,7 @@ def add_rows(
     columns: Columns,
     labels: "LabelSet",
     unknown: Literal["error", "skip"],
-    kept_out: Iterable["Document"],
+    kept_out: Sequence["Document"],
     whole_groups: bool,
 ) -> tuple["Corpus", tuple[MoreRows, ...]]:
     """Return the training rows with those of more files behind them.
@@ -59,7 +59,6 @@ def add_rows(
     from attending.data.labels import require_known
     from attending.data.wording import plural
 
-    kept_out = tuple(kept_out)
     out = {text_key(d.text) for d in kept_out}
     groups = {d.group for d in kept_out if d.group is not None} if whole_groups else set()
     used = []

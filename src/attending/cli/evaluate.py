@@ -167,15 +167,15 @@ def _choose(
 ) -> tuple["Corpus", str | None]:
     """Return the rows to evaluate on, and what must be known of them."""
     trained = as_trained(file, corpus, origin, encoding) if origin else None
-    holdout = origin.holdout if origin else None
     if only_holdout:
         _require_holdout(origin, trained, corpus)
-    if origin is None or trained is None:
-        if origin is None:
-            return corpus, None
-        if any(more.fingerprint == corpus.fingerprint for more in origin.also):
+    if origin is None:
+        return corpus, None
+    if trained is None:
+        if corpus.fingerprint in {more.fingerprint for more in origin.also}:
             return corpus, _SEEN
         return corpus, _CHOSEN if origin.development == corpus.fingerprint else None
+    holdout = origin.holdout
     if holdout is None or only_holdout is False:
         return corpus, _SEEN
     part = held_out_part(corpus, trained, holdout)

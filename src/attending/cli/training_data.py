@@ -121,8 +121,7 @@ def read_training_data(
         train, held = hold_out(loaded, wish.by, wish.share or 0.5, wish.seed, wish.groups)
         train = require_known(train, known, unknown)
     development = require_known(columns.load(dev), known, unknown) if dev else None
-    kept_out = [loaded.documents[i] for i in (held.positions if held else ())]
-    kept_out += development.documents if development else ()
+    kept_out = [*loaded.subset(held.positions if held else ()), *(development or ())]
     whole = held is not None and held.by == "group"
     train, more = add_rows(train, also, columns, known, unknown, kept_out, whole)
     origin = Origin(

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +112,8 @@ class ExportedModel:
         if self._alone is None:
             self._alone, _ = open_graph(self.folder / GRAPH, 1)
         with ThreadPoolExecutor(self._threads) as pool:
-            return score_windowed(
-                rows, self.windower, self._logits_alone, self._batch, progress, pool.map
-            )
+            score = partial(self._scored, self._alone)
+            return score_windowed(rows, self.windower, score, self._batch, progress, pool.map)
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
@@ -202,11 +202,6 @@ class ExportedModel:
     ) -> NDArray[np.float64]:
         """Return raw scores (B, L) of documents, which must have windows."""
         return self._scored(self._session, documents, windowed)
-
-    def _logits_alone(
-        self, documents: Sequence[Document], windowed: Sequence[Windowed]
-    ) -> NDArray[np.float64]:
-        return self._scored(self._alone, documents, windowed)
 
     def _scored(
         self, session: Any, documents: Sequence[Document], windowed: Sequence[Windowed]

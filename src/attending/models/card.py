@@ -67,6 +67,7 @@ def _facts(model: Model | TaggerModel, facts: Mapping[str, Any]) -> list[str]:
         "seed": "Seed",
         "training_rows": "Training rows",
         "development_rows": "Development rows",
+        "development": "What they are",
         "data_fingerprint": "Fingerprint of the training rows",
         "seconds": "Seconds of training",
         "precision": "Training precision",

@@ -94,8 +94,10 @@ def fit(
         model = fit_linear(recipe, rows.train, labels, seed)
     facts["seconds"] = round(time.monotonic() - started, 1)
     model.facts = facts
-    chosen, scored = _held(model, facts) if crossed else (rows.development, None)
-    scored = model.scores(chosen) if scored is None else scored
+    if crossed:
+        chosen, scored = _held(model, facts)
+    else:
+        chosen, scored = rows.development, model.scores(rows.development)
     decision, metrics, reason = settle(
         model, chosen, recipe, counts, with_label(rows.train), scored=scored
     )
