@@ -11,6 +11,7 @@ from attending.data.labels import write_labels
 from attending.errors import ModelError
 from attending.export.folder import Gate
 from attending.export.parity import FLOAT, INT8, Answers, Tolerance, compare
+from attending.export.quantize import layers_of
 from attending.export.signature import GRAPH, PROBE
 from attending.models.base import Scored, decide
 from attending.models.store import load_model
@@ -42,9 +43,9 @@ def test_what_export_wrote_passes(lame, lame_folder, mixed):
 def test_a_broken_graph_is_stopped(which, lame, lame_folder, mixed, copied):
     folder = copied(lame_folder)
     graph = onnx.load(folder / GRAPH)
-    sizes = [(int(np.prod(i.dims)), place) for place, i in enumerate(graph.graph.initializer)]
-    places = [place for size, place in sizes if size >= 32 * 32]
-    broken = graph.graph.initializer[places[-1 if which == "head" else 1]]
+    products = [layer.weights for layer in layers_of(folder / GRAPH) if layer.kind == "MatMul"]
+    name = products[-1 if which == "head" else 0]
+    (broken,) = [i for i in graph.graph.initializer if i.name == name]
     values = numpy_helper.to_array(broken)
     broken.CopyFrom(numpy_helper.from_array(np.zeros_like(values), broken.name))
     onnx.save(graph, folder / GRAPH)

@@ -80,8 +80,8 @@ def test_a_graph_without_weights_is_refused(monkeypatch, tmp_path):
 def test_layers_are_the_encoder_s_products_and_the_word_table(bits, largest, lesa_folder, tmp_path):
     layers = layers_of(lesa_folder / GRAPH)
     kinds = [layer.kind for layer in layers]
-    # Two layers of six products each, words and positions.
-    assert kinds.count("MatMul") == 12 and kinds.count("Gather") == 2
+    # Two layers of six products each, and the word table.
+    assert kinds.count("MatMul") == 12 and kinds.count("Gather") == 1
     assert all(layer.numbers >= 1024 for layer in layers)
     products = [layer for layer in layers if layer.kind == "MatMul"]
     plan = module.Plan(whole=tuple(products[:1]), blocks=tuple(products[1:3]))

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import onnx
 import pytest
 
 from attending.errors import ModelError
@@ -102,6 +104,23 @@ def test_every_other_recipe_is_as_before(name, untrained, tmp_path, mixed):
 def test_every_family_of_encoders_is_as_before(name, family, make_tiny, untrained, tmp_path, mixed):
     model = untrained(name, encoder__name=str(make_tiny(family)))
     assert_same(model, graph_of(model, tmp_path / "graph"), mixed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lesa-bert", "lesa-bert-as-coded"])
+@pytest.mark.parametrize("layer", [0, -1])
+def test_labels_in_one_layer_only_are_as_before(name, layer, untrained, tmp_path, mixed):
+    model = untrained(name, label_attention__layers=[layer])
+    assert_same(model, graph_of(model, tmp_path / "graph"), mixed)
+
+
+@pytest.mark.slow
+def test_a_graph_has_no_more_operators_than_it_needs(untrained, tmp_path):
+    graph_of(untrained("lesa-bert"), tmp_path / "graph")
+    found = Counter(n.op_type for n in onnx.load(tmp_path / "graph" / GRAPH).graph.node)
+    # One attention for all tokens in the first of two layers; the last attends from [CLS] alone.
+    assert found["Attention"] == 1 and found["Softmax"] == 2
+    assert sum(found.values()) < 100
 
 
 @pytest.mark.slow

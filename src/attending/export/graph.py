@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from attending.errors import AttendingError, MissingExtra, ModelError
-from attending.export.lean import lean_encoder
+from attending.export.lean import OPSET, lean_encoder, whole_masks
 from attending.export.recurrent import recurrent_operators
 from attending.export.signature import Signature
 from attending.models.attribution import methods_of
@@ -178,7 +178,7 @@ def write_graph(model: NeuralModel, path: Path) -> Signature:
         words = {"silent": torch.from_numpy(found.silent), "counts": torch.from_numpy(found.counts)}
     graph = Graph(network, signature, words).eval()
     try:
-        with _quiet(), torch.no_grad(), lean_encoder(network), recurrent_operators(network):
+        with _quiet(), torch.no_grad(), _as_exported(network):
             program: Any = torch.onnx.export(
                 graph,
                 _examples(signature),
@@ -186,6 +186,7 @@ def write_graph(model: NeuralModel, path: Path) -> Signature:
                 output_names=list(signature.outputs),
                 dynamic_shapes=(_dimensions(signature),),
                 dynamo=True,
+                opset_version=OPSET,
                 verbose=False,
             )
     except AttendingError:
@@ -289,6 +290,13 @@ def _require_any_size(model: Any) -> None:
                 found=f'input "{given.name}" of size {fixed[0]}',
                 step="Parts must take sizes from a tensor's shape, not from len().",
             )
+
+
+@contextmanager
+def _as_exported(network: Network) -> Iterator[None]:
+    """Let a network compute in the way that suits a graph."""
+    with lean_encoder(network), recurrent_operators(network), whole_masks():
+        yield
 
 
 @contextmanager
