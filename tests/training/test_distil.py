@@ -135,6 +135,18 @@ def test_a_calibrated_teacher_divides_by_its_temperature(teacher, urgency, messa
     assert np.array_equal(*both)
 
 
+def test_a_teacher_answers_in_the_precision_of_its_student(teacher, urgency, messages, tmp_path):
+    rows = Rows(tuple(messages[8:]), ())
+    recipe = student_recipe(teacher.recipe, 1)
+    whole, half = (
+        Lesson((teacher,)).targets(
+            recipe.override({"training.precision": name}), rows, urgency, teacher.decision, tmp_path
+        )
+        for name in ("float32", "bfloat16")
+    )
+    assert 0 < np.abs(whole - half).max() < 0.02
+
+
 @pytest.mark.parametrize("name", ["tfidf-logistic", "bilstm-attention"])
 def test_any_model_teaches(name, student, train):
     teacher = train(name).model

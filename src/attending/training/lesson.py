@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
@@ -22,6 +23,7 @@ from attending.models.store import portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
+from attending.training.precision import resolve
 from attending.training.rows import Rows
 
 ANSWERS = "teacher.safetensors"
@@ -94,11 +96,13 @@ class Lesson:
         """Return the teachers' probabilities for training and transfer rows, (N, L).
 
         A row that a teacher couldn't answer is all NaN. The teachers' scores are kept in
-        ``folder`` and read from there if they are of these rows and teachers. ``decision`` is the
-        student's: where its loss moves scores by a known shift, the targets are moved alike.
+        ``folder`` and read from there if they are of these rows and teachers. They are computed
+        in the precision that the student trains in. ``decision`` is the student's: where its loss
+        moves scores by a known shift, the targets are moved alike.
         """
         documents = (*rows.train, *rows.transfer)
-        answers = self._answers(documents, labels, folder / ANSWERS)
+        precision = resolve(recipe["training"].precision)
+        answers = self._answers(documents, labels, folder / ANSWERS, precision)
         spec = recipe["distillation"]
         found = np.zeros(answers.shape[1:])
         for teacher, logits in zip(self.teachers, answers, strict=True):
@@ -111,17 +115,21 @@ class Lesson:
             found += plain.probabilities(scores) / len(self.teachers)
         return found.astype(np.float32)
 
-    def _answers(self, documents: Sequence[Document], labels: LabelSet, path: Path) -> Floats:
+    def _answers(
+        self, documents: Sequence[Document], labels: LabelSet, path: Path, precision: str
+    ) -> Floats:
         """Return the teachers' scores, (K, N, L), from a file if it has the right ones."""
-        whole = [*self.fingerprints, labels.hash, Corpus(tuple(documents)).fingerprint]
+        whole = [*self.fingerprints, labels.hash, Corpus(tuple(documents)).fingerprint, precision]
         key = hashlib.sha256("\n".join(whole).encode()).hexdigest()
         kept = _read(path, key)
         if kept is not None:
             return kept
-        answers = np.stack([
-            _scores(teacher, documents, labels, self._part(i))
-            for i, teacher in enumerate(self.teachers)
-        ])  # fmt: skip
+        found = []
+        for number, teacher in enumerate(self.teachers):
+            device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
+            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+                found.append(_scores(teacher, documents, labels, self._part(number)))
+        answers = np.stack(found)
         part = path.with_name(f".{path.name}")
         save_file({"logits": answers}, part, metadata={"key": key})
         part.replace(path)
