@@ -29,6 +29,7 @@ _OF_DOCUMENTS: dict[Family, _Slots] = {
             "descriptions",
             "lexical",
             "planting",
+            "shortlist",
             "distillation",
             "sampler",
             "windows",

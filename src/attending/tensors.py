@@ -63,6 +63,7 @@ class Batch:
     tokens and padding. ``evidence`` (E, 3) int64 lists annotated cells as document row, label
     position, column of the layout. ``lexical`` is what words say, for networks that listen.
     ``words`` (W, T) int64 is the word under each token, 0 for none, for planted attention.
+    ``shortlist`` (B, K) int64 are the labels to score of each document, if not all.
     """
 
     ids: Tensor
@@ -76,6 +77,7 @@ class Batch:
     evidence: Tensor | None = None
     lexical: LexicalMatches | None = None
     words: Tensor | None = None
+    shortlist: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(

@@ -14,7 +14,7 @@ from attending.records import Document, Label, LabelSet
 from attending.training import lesson as lessons
 from attending.training.distil import distil, distil_into, student_recipe
 from attending.training.fit import fit
-from attending.training.lesson import ANSWERS, Lesson, fingerprint
+from attending.training.lesson import ANSWERS, Lesson, copies_of, fingerprint, passes_of
 from attending.training.rows import Rows
 from attending.training.student import with_start
 
@@ -211,6 +211,31 @@ def test_texts_without_labels_are_learned_from(name, student, teacher, messages)
     assert any(
         note.startswith("2 transfer rows with a text of a labelled row") for note in done.notes
     )
+
+
+def test_a_text_and_its_copies_are_one_text_a_pass(student, teacher, messages):
+    """Training costs what it does without copies; the teacher answers as many times more texts."""
+    plain, more = [], []
+    settings = {"training.epochs": 4}
+    student(teacher, settings=settings, listener=plain.append)
+    done = student(teacher, settings=settings | {"distillation.copies": 3}, listener=more.append)
+    assert done.model.facts["copies"] == 120 and done.model.facts["transfer_rows"] == 0
+    assert plain[0].total == more[0].total == 20
+    assert [e.epoch for e in plain if e.kind == "epoch"] == [1, 2, 3, 4]
+    assert [e.epoch for e in more if e.kind == "epoch"] == [1]
+
+
+def test_no_more_copies_are_made_than_training_sees(tiny_recipe, messages):
+    made = student_recipe(tiny_recipe("lesa-bert"), 1)
+    assert (made["training"].epochs, made["distillation"].copies) == (4, 7)
+    assert copies_of(made) == 3 and passes_of(made) == 1
+    assert copies_of(made.override({"training.epochs": 16})) == 7
+    assert copies_of(made.override({"training.epochs": 0.5})) == 0
+    assert copies_of(tiny_recipe("lesa-bert")) == 0
+    rows = Rows(messages[:9], (replace(messages[9], text=messages[0].text[:20]),))
+    grown = Lesson(()).rows(rows, made, seed=0)
+    assert grown.copies == len(grown.transfer) <= 27
+    assert rows.development[0].text not in {d.text for d in grown.transfer}
 
 
 def test_the_labels_of_transfer_rows_are_not_looked_at(student, teacher, messages, same):

@@ -261,6 +261,8 @@ def _announce(
     screen: Screen, teachers: Sequence["Model"], data: TrainingData, made: "Recipe", texts: int
 ) -> None:
     """Tell who learns what from whom."""
+    from attending.training.lesson import copies_of
+
     names = [teacher.recipe.name for teacher in teachers]
     first = f"{names[0]}, {_layers(teachers[0])} layers" if _layers(teachers[0]) else names[0]
     who = first if len(names) == 1 else f"{len(names)} models as one: {', '.join(names)}"
@@ -270,6 +272,8 @@ def _announce(
     learned += f" and, for a share of {spec.hard_share:g}, labels" if spec.hard_share else ""
     pairs = [*data_facts(data)]
     pairs += [("transfer", f"{texts:,} documents without labels")] if texts else []
+    copies = copies_of(made)
+    pairs += [("copies", f"{copies} changed ones of each text, answered too")] if copies else []
     pairs += [("teacher", who), ("learns", learned), ("student", _student(made))]
     screen.say(facts(pairs))
     screen.tell_all("note", data.train.notes)
@@ -297,10 +301,11 @@ def _distil(
 ) -> Run:
     """Train the student, or take the one that an earlier run of the same command left."""
     from attending.training.distil import distil_into
+    from attending.training.lesson import passes_of
 
     with (
         Progress(screen, "the teacher answers") as asked,
-        TrainingProgress(screen, made["training"].epochs) as progress,
+        TrainingProgress(screen, passes_of(made)) as progress,
     ):
         fitted = distil_into(
             out,

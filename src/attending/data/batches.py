@@ -27,6 +27,7 @@ def collate(
     lexical: LexicalMatches | None = None,
     soft: Sequence[NDArray[np.float32] | None] = (),
     limit: int = 0,
+    shortlist: NDArray[np.int64] | None = None,
 ) -> Batch:
     """Make a batch of windowed documents; ``pad`` is the id of the padding token.
 
@@ -36,7 +37,8 @@ def collate(
     them; ``None`` for a document without labels, of which ``soft``, a row (L,) each, then says all.
     ``join`` adds the layout of whole documents, and with it ``evidence``: (label position,
     token number) of each document's annotated tokens. ``lexical`` is what words say of these
-    documents, and goes along as it is. Returns ids and mask (W, T), document (W,),
+    documents, and ``shortlist`` (B, K) are the labels that are to be scored of each: both go along
+    as they are. Returns ids and mask (W, T), document (W,),
     targets (B,) int64 or (B, L) float32 of 0 and 1, -1 where there are none, soft (B, L), layout
     and positions (B, S).
     """
@@ -55,6 +57,7 @@ def collate(
         evidence=_cells(documents, evidence) if join and any(evidence) else None,
         lexical=lexical,
         words=_words(documents, ids) if any(d.words for d in documents) else None,
+        shortlist=None if shortlist is None else torch.from_numpy(shortlist),
     )
 
 

@@ -141,6 +141,12 @@ def signature_of(model: NeuralModel) -> Signature:
             where=f'recipe "{model.recipe.name}"',
             step="Use the model folder itself: every verb takes it.",
         )
+    if model.shortlist is not None:
+        raise ModelError(
+            "scores the labels of a shortlist, and the graph all labels",
+            where=f'recipe "{model.recipe.name}"',
+            step="Use the model folder itself: every verb takes it.",
+        )
     method = next((m for m in METHODS if m in methods_of(network)), None)
     return Signature(
         joins=network.joins,

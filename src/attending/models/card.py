@@ -104,6 +104,8 @@ def _lineage(facts: Mapping[str, Any]) -> list[str]:
     lines.append(f"- The student itself: {layers}{facts['parameters']:,} parameters")
     if facts.get("transfer_rows"):
         lines.append(f"- Rows without a label, answered by the teacher: {facts['transfer_rows']:,}")
+    if facts.get("copies"):
+        lines.append(f"- Changed copies of training texts, likewise: {facts['copies']:,}")
     return lines
 
 

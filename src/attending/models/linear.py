@@ -4,7 +4,6 @@ scikit-learn fits them; what is kept are plain arrays, so nothing is pickled. Wh
 any number of labels, each label has a binary model of its own, and weights are kept sparse.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from attending.models.base import (
 )
 from attending.models.one_vs_rest import fit_one_vs_rest, log_odds, truth_matrix
 from attending.parts.decoders import Decision
+from attending.parts.tfidf import read_words, write_words
 from attending.recipe import Recipe, Task
 from attending.records import (
     Document,
@@ -39,25 +39,11 @@ from attending.records import (
     Prediction,
     Row,
 )
-from attending.specs import FrequencyEstimator, LogisticEstimator, SvmEstimator, TfidfFeatures
+from attending.specs import FrequencyEstimator, LogisticEstimator, SvmEstimator
 
 WEIGHTS = "model.safetensors"
-VOCABULARY = "vocabulary.json"
 Floats = NDArray[np.float64]
 _CSR = ("data", "indices", "indptr")
-
-
-def build_tfidf(spec: TfidfFeatures, **_: object) -> TfidfVectorizer:
-    """Build an unfitted TF-IDF vectoriser."""
-    return TfidfVectorizer(
-        lowercase=spec.lowercase,
-        stop_words=None if spec.stop_words == "none" else spec.stop_words,
-        max_features=spec.max_features,
-        ngram_range=(1, spec.ngrams),
-        min_df=spec.min_documents,
-        sublinear_tf=spec.sublinear,
-        dtype=np.float64,
-    )
 
 
 def build_svm(spec: SvmEstimator, *, seed: int, **_: object) -> SGDClassifier:
@@ -220,10 +206,7 @@ class LinearModel:
         """Write arrays (safetensors) and the vocabulary (JSON)."""
         arrays = {k: np.ascontiguousarray(v) for k, v in self.weights.arrays().items()}
         if self.vectoriser is not None:
-            arrays["idf"] = np.ascontiguousarray(self.vectoriser.idf_)
-            words = sorted(self.vectoriser.vocabulary_, key=self.vectoriser.vocabulary_.__getitem__)
-            body = json.dumps(words, ensure_ascii=False)
-            (folder / VOCABULARY).write_text(body, encoding="utf-8")
+            arrays["idf"] = write_words(folder, self.vectoriser)
         save_file(arrays, folder / WEIGHTS)
 
     @classmethod
@@ -265,10 +248,7 @@ class LinearModel:
             vectoriser = None
             features = recipe.get("features")
             if features is not None:
-                words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
-                vectoriser = registry.build(features)
-                vectoriser.vocabulary = {word: i for i, word in enumerate(words)}
-                vectoriser.idf_ = arrays["idf"]
+                vectoriser = read_words(folder, features, arrays["idf"])
             columns = 0 if vectoriser is None else len(vectoriser.vocabulary_)
             weights = Weights.of_arrays(arrays, columns)
         except (OSError, KeyError, ValueError, SafetensorError) as error:

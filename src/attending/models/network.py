@@ -26,6 +26,8 @@ from attending.tensors import (
 
 CELLS = 2**24
 """Cells of label attention, documents x labels x (tokens + width), that are held at a time."""
+NOT_LISTED = -10.0
+"""Labels that are not on a document's shortlist score below this, and below all that are."""
 
 
 class Network(nn.Module):
@@ -119,6 +121,13 @@ class Network(nn.Module):
                 step="Set label_states.synonyms to how many of a label's synonyms are to be read, "
                 "or lexical.synonyms = 0.",
             )
+        if recipe.get("shortlist") is not None and (not self.label_wise or self.lexical):
+            raise RecipeError(
+                "a shortlist is for labels that attend each for itself, and whose words no lexical "
+                "view looks up",
+                where=where,
+                step="Leave it out, or choose a recipe such as lame, laat or plm-icd.",
+            )
         takes = self.label_wise and self.label_attention.takes_bias
         if self.planting is not None and not takes:
             raise RecipeError(
@@ -199,6 +208,11 @@ class Network(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Score label by label, in chunks of labels; returns logits, pooled states, added loss."""
         tokens, words = self.tokens(batch), self._words(batch)
+        mean = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
+        pooled = mean / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
+        if batch.shortlist is not None:
+            rows = batch.shortlist if batch.layout is not None else batch.shortlist[batch.document]
+            return self._shortlisted(tokens, labels, words, rows), pooled, None
         prepared = self.label_attention.prepare(tokens)
         if trace is not None:
             trace.weights = self._attend(prepared, labels, trace.labels, words).weights
@@ -214,9 +228,28 @@ class Network(nn.Module):
                 prepared, labels, batch.evidence, words
             )
             added = drawn if added is None else added + drawn
-        mean = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
-        pooled = mean / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
         return torch.cat(pieces, dim=1), pooled, added
+
+    def _shortlisted(
+        self, tokens: TokenStates, labels: LabelStates, words: Tensor | None, shortlist: Tensor
+    ) -> Tensor:
+        """Score each row's own labels (rows, K); all others score below the lowest of them.
+
+        Rows take turns, since each has other labels. Returns (rows, L).
+        """
+        logits = tokens.states.new_zeros(len(shortlist), len(labels.states))
+        for row, which in enumerate(shortlist):
+            end = int(tokens.mask[row].sum())  # real tokens come first
+            own = TokenStates(tokens.states[row : row + 1, :end], tokens.mask[row : row + 1, :end])
+            beside = None if words is None else words[row : row + 1, :end]
+            prepared = self.label_attention.prepare(own)
+            size = label_chunk(own)
+            found = torch.cat([
+                self._score(prepared, labels, some, beside) for some in which.split(size)
+            ], dim=1)  # fmt: skip
+            logits[row] = min(float(found.min()), NOT_LISTED) - 1
+            logits[row, which] = found[0]
+        return logits
 
     def _pull(self, targets: Tensor, labels: LabelStates | None) -> Tensor:
         """Return how far the classifiers of the batch's labels are from their descriptions."""
@@ -246,7 +279,7 @@ class Network(nn.Module):
         return loss
 
     def _score(
-        self, prepared: Any, labels: LabelStates, which: slice, words: Tensor | None
+        self, prepared: Any, labels: LabelStates, which: slice | Tensor, words: Tensor | None
     ) -> Tensor:
         context = self._attend(prepared, labels, which, words, weights=False).context
         logits: Tensor = self.head(context, labels.rows(which), which)
@@ -307,10 +340,15 @@ def join(tokens: TokenStates, layout: Tensor) -> TokenStates:
 
 def label_chunks(labels: int, tokens: TokenStates) -> Iterator[slice]:
     """Yield slices of labels whose attention over these tokens stays within ``CELLS`` cells."""
-    rows, length, width = tokens.states.shape
-    size = max(1, CELLS // (rows * (length + width)))
+    size = label_chunk(tokens)
     for start in range(0, labels, size):
         yield slice(start, min(labels, start + size))
+
+
+def label_chunk(tokens: TokenStates) -> int:
+    """Return how many labels may attend over these tokens at a time."""
+    rows, length, width = tokens.states.shape
+    return max(1, CELLS // (rows * (length + width)))
 
 
 def pool_windows(logits: Tensor, document: Tensor, size: int, how: str) -> Tensor:

@@ -32,12 +32,14 @@ from attending.parts.lexical import LexicalScorer
 from attending.parts.lexical.view import METHOD as MATCHES
 from attending.parts.lexical_mixture import matches_of
 from attending.parts.planting.word_index import WordIndex
+from attending.parts.shortlist import Shortlist
 from attending.recipe import Recipe
 from attending.records import Coverage, Document, LabelSet, Prediction, Row, Unreadable
 from attending.tensors import LexicalMatches
 
 WEIGHTS = "model.safetensors"
 PLANTED = "words"
+SHORTLIST = "shortlist"
 _BATCH = 32
 _CHUNK = 2048
 
@@ -54,6 +56,7 @@ class NeuralModel:
         words: What knows the labels' words, for networks that listen to them in a text, or whose
             labels are described by them.
         index: The words under the tokens, for attention that is planted.
+        shortlist: What says which labels of a document are scored, if not all are.
     """
 
     def __init__(
@@ -65,9 +68,10 @@ class NeuralModel:
         facts: Mapping[str, Any] = MappingProxyType({}),
         words: LexicalScorer | None = None,
         index: WordIndex | None = None,
+        shortlist: Shortlist | None = None,
     ) -> None:
         self.recipe, self.labels, self.network, self.facts = recipe, labels, network, facts
-        self.words = words
+        self.words, self.shortlist = words, shortlist
         self.decision = decision or registry.build(recipe["decoder"])
         encoder = network.encoder
         self.windower: Windower = registry.build(
@@ -120,12 +124,14 @@ class NeuralModel:
             else:
                 results[i] = Scored(document.status, document.read, None, document.status)
         words = None if self._heard is None else self._heard.scores(readable)
+        listed = None if self.shortlist is None else self.shortlist.pick(readable)
         done = start + len(rows) - len(to_read)
         for batch in by_length([d.length for _, d in to_read], _BATCH):
             members = [to_read[i] for i in batch]
             found = None if words is None else matches_of(words, batch)
+            which = None if listed is None else listed[batch]
             for (i, document), logits in zip(
-                members, self._logits([d for _, d in members], found), strict=True
+                members, self._logits([d for _, d in members], found, which), strict=True
             ):
                 finite = bool(np.isfinite(logits).all())
                 results[i] = (
@@ -138,10 +144,15 @@ class NeuralModel:
                 progress(done, total)
 
     def _logits(
-        self, documents: Sequence[Windowed], words: LexicalMatches | None = None
+        self,
+        documents: Sequence[Windowed],
+        words: LexicalMatches | None = None,
+        listed: NDArray[np.int64] | None = None,
     ) -> NDArray[np.float64]:
         self.network.eval()
-        batch = collate(documents, self.pad, join=self.network.joins, lexical=words)
+        batch = collate(
+            documents, self.pad, join=self.network.joins, lexical=words, shortlist=listed
+        )
         # While it trains, the network may be on an accelerator.
         batch = batch.to(self.network.device)
         with torch.inference_mode():
@@ -214,6 +225,8 @@ class NeuralModel:
             self.words.save(folder)
         if self.index is not None:
             self.index.save(folder / PLANTED)
+        if self.shortlist is not None:
+            self.shortlist.save(folder / SHORTLIST)
 
     @classmethod
     def load(
@@ -248,7 +261,9 @@ class NeuralModel:
                 f"the weights don't fit the recipe: {reason}", where=str(folder)
             ) from error
         network.eval()
-        return cls(recipe, labels, network, decision, facts, words, index)
+        first = recipe.get("shortlist")
+        listed = None if first is None else Shortlist.load(folder / SHORTLIST, first, labels)
+        return cls(recipe, labels, network, decision, facts, words, index, listed)
 
 
 def knows_words(recipe: Recipe) -> bool:

@@ -65,6 +65,7 @@ from attending.specs.losses import (
 )
 from attending.specs.planting import PlantedScores, Planting
 from attending.specs.samplers import BalancedSampler, BucketedSampler, ShuffledSampler
+from attending.specs.shortlist import WordShortlist
 from attending.specs.tagging import (
     ArgmaxTagDecoder,
     BinaryTokenLabels,
@@ -154,5 +155,6 @@ __all__ = [
     "ViterbiDecoder",
     "Windows",
     "WordAttentionPooling",
+    "WordShortlist",
     "WordWindowFeatures",
 ]

@@ -26,6 +26,13 @@ class SoftTargets(Spec):
     hard_share: Share = Field(
         0.0, description="share of the loss that comes from the rows' own labels"
     )
+    copies: int = Field(
+        0,
+        ge=0,
+        description="changed copies of each training text that the teacher answers too: words left "
+        "out, parts, parts of two; a pass over the rows then takes each text or one of its copies, "
+        "so training costs the same, the teacher's answers as many times more",
+    )
     calibrated: bool = Field(
         False,
         description="divide the teacher's scores by its fitted temperature first, which makes "

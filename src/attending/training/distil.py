@@ -18,6 +18,9 @@ from attending.training.lesson import Lesson, require_fit
 from attending.training.progress import Listener
 from attending.training.student import with_start
 
+COPIES = 7
+"""Changed copies of each text in a student's recipe where none is named."""
+
 
 def distil(
     teacher: Model | Sequence[Model],
@@ -156,7 +159,9 @@ def student_recipe(teacher: Recipe, layers: int) -> Recipe:
     """Return a teacher's own recipe for a student with fewer layers.
 
     A student of a model that was trained on labels gets twice the epochs at twice the rate: with
-    half the layers that costs as much as its teacher did, and it needs both to come near it.
+    half the layers that costs as much as its teacher did, and it needs both to come near it. It
+    learns from the teacher's answers to changed copies of the texts too (``distillation.copies``),
+    since to texts that it was trained on a teacher hardly says more than their labels do.
 
     Raises:
         RecipeError: If the teacher's encoder has no layers to choose from.
@@ -174,6 +179,8 @@ def student_recipe(teacher: Recipe, layers: int) -> Recipe:
         longer = {
             "training.epochs": 2 * spec.epochs,
             "training.learning_rate": 2 * spec.learning_rate,
+            "distillation.kind": "soft-targets",
+            "distillation.copies": COPIES,
         }
         teacher = teacher.override(longer)
     return as_student(teacher.override({"encoder.layers": layers}))

@@ -69,7 +69,7 @@ def fit(
     labels, reordered = as_begun(run, labels)
     crossed = development is None and _cross_fits(recipe)
     rows = choose_rows(recipe, train, labels, () if crossed else development, seed)
-    rows = rows if lesson is None else lesson.rows(rows)
+    rows = rows if lesson is None else lesson.rows(rows, recipe, seed)
     started = time.monotonic()
     counts = label_counts(rows.train, labels)
     facts: dict[str, Any] = {

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from attending.data.altered import altered
 from attending.data.corpora import Corpus
 from attending.data.folding import text_key
 from attending.data.wording import plural
@@ -52,16 +53,21 @@ class Lesson:
         """A fingerprint of each teacher."""
         return tuple(map(fingerprint, self.teachers))
 
-    def rows(self, rows: Rows) -> Rows:
+    def rows(self, rows: Rows, recipe: Recipe, seed: int) -> Rows:
         """Add the texts without labels, but for those that are training or development rows too.
 
-        The teachers' answers to a development text would tell the student of it beforehand.
+        The teachers' answers to a development text would tell the student of it beforehand. With
+        ``distillation.copies``, changed copies of the training texts come after them.
         """
         known = {text_key(d.text) for d in (*rows.train, *rows.development)}
         kept = tuple(d for d in self.transfer if text_key(d.text) not in known)
         left_out = len(self.transfer) - len(kept)
         note = f"{plural(left_out, 'transfer row')} with a text of a labelled row: left out"
-        return replace(rows, transfer=kept, notes=(*rows.notes, note) if left_out else rows.notes)
+        notes = (*rows.notes, note) if left_out else rows.notes
+        made = altered(rows.train, copies_of(recipe), seed)
+        watched = {text_key(d.text) for d in rows.development}
+        made = tuple(d for d in made if text_key(d.text) not in watched)
+        return replace(rows, transfer=(*kept, *made), copies=len(made), notes=notes)
 
     def facts(self, rows: Rows) -> dict[str, Any]:
         """Return what there is to know of the teachers and of the rows without labels."""
@@ -70,7 +76,8 @@ class Lesson:
                 described(teacher, known)
                 for teacher, known in zip(self.teachers, self.fingerprints, strict=True)
             ],
-            "transfer_rows": len(rows.transfer),
+            "transfer_rows": len(rows.transfer) - rows.copies,
+            "copies": rows.copies,
             "transfer_fingerprint": Corpus(rows.transfer).fingerprint,
         }
 
@@ -142,6 +149,18 @@ class Lesson:
             return None
         count = len(self.teachers)
         return lambda done, total: tell(number * total + done, count * total)
+
+
+def copies_of(recipe: Recipe) -> int:
+    """Return how many changed copies of each text are made: none that training couldn't see."""
+    spec = recipe.get("distillation")
+    wanted = 0 if spec is None else int(spec.copies)
+    return max(0, min(wanted, int(recipe["training"].epochs) - 1))
+
+
+def passes_of(recipe: Recipe) -> float:
+    """Return the passes over a student's texts and their copies, which are one text together."""
+    return float(recipe["training"].epochs) / (1 + copies_of(recipe))
 
 
 def require_teacher(recipe: Recipe, taught: bool) -> None:

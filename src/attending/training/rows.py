@@ -18,13 +18,15 @@ _SHARE = 0.1
 class Rows:
     """Training and development rows, all labelled, and what to know of their choice.
 
-    ``transfer`` are rows without labels, which a student learns from its teacher's answers to.
+    ``transfer`` are rows without labels, which a student learns from its teacher's answers to; the
+    last ``copies`` of them are changed copies of training rows.
     """
 
     train: tuple[Document, ...]
     development: tuple[Document, ...]
     notes: tuple[str, ...] = ()
     transfer: tuple[Document, ...] = ()
+    copies: int = 0
 
 
 def choose_rows(

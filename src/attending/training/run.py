@@ -18,10 +18,11 @@ from attending.models.neural import NeuralModel, knows_words, plants
 from attending.parts.encoders import quiet
 from attending.parts.lexical import LexicalScorer, LexicalScores, LexicalView
 from attending.parts.planting.ranker import Ranker
+from attending.parts.shortlist import Shortlist
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet, is_blank
 from attending.training.interruption import Interruption
-from attending.training.lesson import Lesson, parameter_count
+from attending.training.lesson import Lesson, parameter_count, passes_of
 from attending.training.planting import Ranked, learn, rank_words
 from attending.training.precision import resolve
 from attending.training.progress import Listener
@@ -81,7 +82,8 @@ def train_network(
         ranked, ranker, of_planting = planted
         index = ranked.index
         network.planting.plant(ranker, ranked.relevance)
-    model = NeuralModel(recipe, labels, network, words=words, index=index)
+    listed = _shortlist(recipe, rows, labels)
+    model = NeuralModel(recipe, labels, network, words=words, index=index, shortlist=listed)
     examples = _examples(model, read, soft)
     unanswered = 0 if soft is None else _unanswered(read, soft)
     if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
@@ -129,6 +131,15 @@ def _words(
     return scorer, held, scorer.with_synonyms(labels, spec.synonyms)
 
 
+def _shortlist(recipe: Recipe, rows: Rows, labels: LabelSet) -> Shortlist | None:
+    """Fit the first of two stages on training rows alone, if the recipe has one."""
+    spec = recipe.get("shortlist")
+    if spec is None:
+        return None
+    found: Shortlist = registry.build(spec, documents=rows.train, labels=labels)
+    return found
+
+
 def _planted(
     recipe: Recipe, rows: Rows, labels: LabelSet, seed: int
 ) -> tuple[Ranked, Ranker, dict[str, float]] | None:
@@ -149,6 +160,7 @@ def _plan(
     listener: Listener,
 ) -> Plan:
     spec = model.recipe["training"]
+    spec = spec.model_copy(update={"epochs": passes_of(model.recipe)})
     precision = resolve(spec.precision)
 
     def score() -> Mapping[str, float]:
