@@ -69,6 +69,7 @@ def test_slots_and_kinds():
         "descriptions",
         "lexical",
         "planting",
+        "shortlist",
         "label_attention",
         "head",
         "loss",
