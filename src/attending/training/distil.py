@@ -18,7 +18,7 @@ from attending.training.lesson import Lesson, require_fit
 from attending.training.progress import Listener
 from attending.training.student import with_start
 
-COPIES = 7
+COPIES = 3
 """Changed copies of each text in a student's recipe where none is named."""
 
 
