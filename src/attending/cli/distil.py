@@ -286,7 +286,8 @@ def _student(made: "Recipe") -> str:
         return f"{made.name}: {spec.name}"
     layers = f"the first {spec.layers} layers" if spec.layers else "all layers"
     where = "the teacher" if made["distillation"].start == "teacher" else spec.name
-    return f"{made.name}: {layers} of {where}"
+    units = f", {spec.ffn:,} feed-forward units each" if spec.ffn else ""
+    return f"{made.name}: {layers} of {where}{units}"
 
 
 def _distil(

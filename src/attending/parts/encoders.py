@@ -18,6 +18,7 @@ from transformers.utils import logging
 from attending.errors import EncoderError
 from attending.parts.attention import IMPLEMENTATION, AttentionCall
 from attending.parts.embeddings import UsedRowsEmbedding
+from attending.parts.narrow import narrow
 from attending.parts.sources import Location, locate
 from attending.specs import PretrainedEncoder
 from attending.tensors import TokenStates
@@ -218,6 +219,8 @@ def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_
         model = AutoModel.from_config(config, attn_implementation=IMPLEMENTATION)
     else:
         model = _read_weights(place, config, spec)
+    if spec.ffn is not None:
+        narrow(model, spec.ffn, spec.name)
     dense = _take_pooler(model)
     encoder = Encoder(model, tokenizer, spec.name, dense)
     if spec.frozen:

@@ -17,6 +17,12 @@ class PretrainedEncoder(Spec):
     kind: Literal["pretrained"] = "pretrained"
     name: str = Field("minilm", description="minilm (bundled), a folder, or a hub id")
     layers: int | None = Field(None, ge=1, description="keep only the first k layers")
+    ffn: int | None = Field(
+        None,
+        ge=1,
+        description="keep only so many units of each feed-forward layer, those with the largest "
+        "weights; two thirds of a layer's time is theirs",
+    )
     dropout: float | None = Field(
         None, ge=0, lt=1, description="hidden dropout; unset: as the encoder was pretrained"
     )

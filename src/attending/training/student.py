@@ -12,6 +12,7 @@ from attending.models.base import Model
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.parts.encoders import Encoder, build_pretrained
+from attending.parts.narrow import narrow
 from attending.recipe import Recipe
 from attending.records import LabelSet
 
@@ -70,15 +71,18 @@ def first_layers(teacher: NeuralModel, spec: Any) -> Encoder:
     """Return a copy of the first layers of a teacher's encoder, as a student's spec wants them.
 
     Raises:
-        EncoderError: If the student is to have more layers than the teacher.
+        EncoderError: If the student is to have more layers, or larger ones, than the teacher.
     """
     known = teacher.network.encoder
     known.train_all()
     with tempfile.TemporaryDirectory(prefix="attending-") as folder:
         known.save(Path(folder))
-        encoder = build_pretrained(spec, folder=Path(folder))
+        whole = spec.model_copy(update={"ffn": None})
+        encoder = build_pretrained(whole, folder=Path(folder))
     weights = known.state_dict()
     encoder.load_state_dict({name: weights[name] for name in encoder.state_dict()})
+    if spec.ffn is not None:
+        narrow(encoder.model, spec.ffn, spec.name)
     return encoder
 
 
