@@ -31,11 +31,19 @@ def wait_for(running, ready):
 
 
 @pytest.mark.slow
-def test_a_stopped_training_goes_on_to_the_same_model(run, files, tiny_encoder, tmp_path):
+@pytest.mark.parametrize("kind", ["labels", "spans"])
+def test_a_stopped_training_goes_on_to_the_same_model(
+    kind, run, files, corpora, tiny_encoder, tmp_path
+):
+    of_kind: dict[str, list[object]] = {
+        "labels": [files / "messages.csv", "--labels", files / "labels.toml"],
+        "spans": [corpora / "notes", "--recipe", "btl-ner", "--dev", corpora / "notes",
+                  "--set", "neighbours.k=3", "--set", "training.epochs=20"],
+    }  # fmt: skip
     words = [
-        "train", files / "messages.csv", "--labels", files / "labels.toml", "--no-check",
-        "--encoder", tiny_encoder, "--set", "training.epochs=2", "--set", "training.batch_size=2",
-        "--set", "training.precision=float32", "--out",
+        "train", *of_kind[kind], "--no-check", "--encoder", tiny_encoder,
+        "--set", "training.batch_size=2", "--set", "training.precision=float32",
+        *([] if kind == "spans" else ["--set", "training.epochs=2"]), "--out",
     ]  # fmt: skip
     running = start(tmp_path, *words, "m")
     log = tmp_path / "m" / "run" / "train.jsonl"

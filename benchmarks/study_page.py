@@ -1,0 +1,61 @@
+"""Turns finished studies into a page under docs/results.
+
+    attending study benchmarks/studies/lesa-table3.toml --out table3 --cells cells
+    attending study benchmarks/studies/lesa-table4.toml --out table4 --cells cells
+    python benchmarks/study_page.py triage-study table3 table4 [--picture]
+
+The page is the text of benchmarks/pages/NAME.md, then each study's own tables, one heading level
+down. With --picture, the dot plots of the first study's report are drawn beside it (this needs
+playwright and a Chromium).
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs" / "results"
+_HEADING = re.compile(r"^(#+ )", re.MULTILINE)
+
+
+def tables_of(folder: Path) -> str:
+    """Return a study's tables, one heading level down."""
+    return _HEADING.sub(r"#\1", (folder / "table.md").read_text(encoding="utf-8")).strip()
+
+
+def draw(folder: Path, target: Path) -> None:
+    """Draw the first picture of a study's report."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=_chromium())
+        page = browser.new_page(
+            viewport={"width": 900, "height": 900}, device_scale_factor=2, color_scheme="light"
+        )
+        page.goto((folder / "report.html").resolve().as_uri())
+        page.locator("svg").first.screenshot(path=target)
+        browser.close()
+
+
+def _chromium() -> str | None:
+    from shutil import which
+
+    return which("chromium") or which("chromium-browser") or which("google-chrome")
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name")
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--picture", action="store_true")
+    given = parser.parse_args()
+    preface = (HERE / "pages" / f"{given.name}.md").read_text(encoding="utf-8").strip()
+    text = "\n\n".join([preface, *map(tables_of, given.folders)])
+    (DOCS / f"{given.name}.md").write_text(f"{text}\n", encoding="utf-8")
+    if given.picture:
+        draw(given.folders[0], DOCS / f"{given.name}.png")
+
+
+if __name__ == "__main__":
+    main()
