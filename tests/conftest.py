@@ -256,6 +256,8 @@ def tiny_recipe(tiny_encoder: Path) -> Callable[..., Any]:
                 changes = {"encoder.layers": 1} | changes
             if light:
                 changes = {"encoder.dimension": 12, "encoder.min_count": 1} | changes
+            if recipe["encoder"].kind == "awd-lstm":
+                changes = {"encoder.hidden": 16, "encoder.width": 12} | changes
             if recipe["label_attention"].kind == "cross":
                 changes = {"label_attention.heads": 4, "label_attention.ffn": 64} | changes
         return recipe.override(changes)
@@ -306,6 +308,8 @@ def tiny_tagger(tiny_encoder: Path) -> Callable[..., Any]:
                 recipe = recipe.with_encoder(str(tiny_encoder))
             else:
                 changes = {"encoder.dimension": 12, "encoder.min_count": 1} | changes
+            if recipe["encoder"].kind == "awd-lstm":
+                changes = {"encoder.hidden": 16, "encoder.width": 12} | changes
         return recipe.override(changes)
 
     return load

@@ -38,6 +38,7 @@ TAUGHT_BY = {
 MORE_EPOCHS = {
     "bilstm-attention": 60,
     "lame-frozen": 60,
+    "plant-awd-lstm": 80,
     "label-description": 40,
     "label-description-as-published": 40,
     "textcnn": 60,
