@@ -94,7 +94,9 @@ def test_planted_attention_is_refused(name, untrained, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(NEURAL) - {"lesa-bert", "lame", *PLANTED, *ONE_OF_EACH}))
+@pytest.mark.parametrize(
+    "name", sorted(set(NEURAL) - {"lesa-bert", "lame", *PLANTED, *ONE_OF_EACH})
+)
 def test_every_other_recipe_is_as_before(name, untrained, tmp_path, mixed):
     model = untrained(name)
     assert_same(model, graph_of(model, tmp_path / "graph"), mixed)

@@ -10,6 +10,7 @@ from attending.models.attribution import METHODS
 from attending.models.neural import Network, NeuralModel
 from attending.records import Document
 from attending.tensors import AttentionTrace
+from attending.training.fit import fit
 
 LONG = Document("long", "no chest pain today, and feeling well. " * 20)
 ROWS = (
@@ -191,3 +192,28 @@ def test_only_some_layers_see_labels(tiny_recipe, urgency):
 def test_at_least_one_layer_must_see_labels(tiny_recipe):
     with pytest.raises(RecipeError, match=r"label_attention\.layers"):
         tiny_recipe("lesa-bert", label_attention__layers=[])
+
+
+def test_what_is_planted_on_a_word_does_not_depend_on_what_stands_around_it(tiny_recipe):
+    rows = [
+        Document("a", "chest pain and fever", ("pain",)),
+        Document("b", "severe pain in the chest", ("pain",)),
+        Document("c", "please refill the tablet", ("refill",)),
+        Document("d", "refill please, thank you", ("refill",)),
+        Document("e", "feeling well today", ()),
+    ]
+    model = fit(tiny_recipe("plant", planting__min_count=1), rows, development=()).model
+    assert model.methods[:2] == ("label-weights", "planted")
+    (found, other), labels = scores_of(model, [rows[0], rows[1]], "planted"), ("pain", "refill")
+    assert set(found.scores) == set(labels)
+    word, elsewhere = rows[0].text.index("pain"), rows[1].text.index("pain")
+    mine = found.scores["pain"][[s for s, _ in found.offsets].index(word)]
+    theirs = other.scores["pain"][[s for s, _ in other.offsets].index(elsewhere)]
+    assert mine == pytest.approx(theirs, abs=1e-6) and mine > 0
+    assert min(found.scores["pain"]) >= 0
+    with pytest.raises(ModelError, match="planted"):
+        scores_of(
+            fit(tiny_recipe("lant", training__epochs=1), rows, development=()).model,
+            rows[:1],
+            "planted",
+        )

@@ -20,7 +20,7 @@ WEIGHTS_CAUTION = (
     "not a reason to trust the answer. Read the whole message."
 )
 
-_BARE_ATTENTION = frozenset({"attention", "label-attention", "label-weights"})
+_BARE_ATTENTION = frozenset({"attention", "label-attention", "label-weights", "planted"})
 
 
 def caution(method: str) -> str:

@@ -9,6 +9,8 @@
   comparison: on the bundled corpus it removed no more than random words did.
 - ``attention``: weights of the [CLS] row, mean over heads and layers; belongs to no label.
 - ``label-weights``: a label's attention over the tokens, where labels attend one by one.
+- ``planted``: what planted attention says of each token's word for a label, whatever stands around
+  it; the positive part.
 - ``label-attention``: the labels' own attention, mean over heads and layers. A label vector is
   told apart from the others by its start and its training only, since the maximum treats all
   labels alike; read it as what each query looks for, not as what decided.
@@ -44,11 +46,13 @@ class Method:
     reads: str = "any"
     needs_labels: bool = False
     needs_weights: bool = False
+    needs_planting: bool = False
     adds_up: bool = False
 
 
 METHODS: Mapping[str, Method] = {
     "label-weights": Method(needs_weights=True),
+    "planted": Method(needs_planting=True),
     "attention-gradient": Method(reads="cls", adds_up=True),
     "state-gradient": Method(reads="states", adds_up=True),
     "attention": Method(reads="cls"),
@@ -69,6 +73,7 @@ def methods_of(network: "Network") -> tuple[str, ...]:
         if method.reads in ("any", reads)
         and (labelled or not method.needs_labels)
         and (weights or not method.needs_weights)
+        and (network.planting is not None or not method.needs_planting)
     )
 
 
@@ -109,6 +114,10 @@ def _columns(
             network(batch, label_trace=wanted)
         assert wanted.weights is not None
         return {label: wanted.weights[:, k] for k, label in enumerate(positions)}
+    if method == "planted":
+        with torch.no_grad():
+            found = network.planted(batch, torch.tensor(list(positions.values())))
+        return {label: found[:, k].clamp(min=0) for k, label in enumerate(positions)}
     if method in ("attention", "label-attention"):
         trace = AttentionTrace()
         with torch.no_grad():

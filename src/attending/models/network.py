@@ -300,6 +300,13 @@ class Network(nn.Module):
         attended: Attended = self.label_attention(prepared, picked, weights=weights, **more)
         return attended
 
+    def planted(self, batch: Batch, which: Tensor) -> Tensor:
+        """Return what is planted on the tokens that labels attend to, for some labels (B, l, S)."""
+        words = self._words(batch)
+        assert self.planting is not None and words is not None
+        found: Tensor = self.planting(words, which)
+        return found
+
     def _words(self, batch: Batch) -> Tensor | None:
         """Return the words under the tokens that labels attend to, as ``tokens`` lays these out."""
         if batch.words is None or batch.layout is None:
