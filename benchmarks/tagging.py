@@ -1,0 +1,231 @@
+"""Quality of taggers over seeds: the ablation on MACCROBAT, and two corpora with official splits.
+
+    python benchmarks/tagging.py run maccrobat --data-root DATA [--only NAME ...] [--seeds 0 1]
+    python benchmarks/tagging.py run ncbi --data-root DATA
+    python benchmarks/tagging.py run bc5cdr --data-root DATA
+
+A cell (table, system, seed) is trained once and appended to benchmarks/results/tagging-TABLE.jsonl,
+so a stopped run goes on where it was. MACCROBAT's documents are split 70/10/20 anew for each seed;
+the others have official parts. Development documents choose the checkpoint, test documents are
+scored once a cell. A tagger is scored with and without the vote of its neighbours, which are
+gathered after training, so that both come out of one training.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from attending.classifier import resolve_recipe
+from attending.data.spans.formats import load_spans
+from attending.data.spans.types import infer_types
+from attending.data.splits import split
+from attending.evaluation.spans.metrics import evaluate_spans
+from attending.records import Document, LabelSet, Prediction
+from attending.training.tagging import fit_tagger
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+FIVE = (0, 1, 2, 3, 4)
+THREE = (0, 1, 2)
+KNN, ALONE = "with neighbours", "alone"
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of a table: a recipe, its settings, its seeds, and whether neighbours vote besides."""
+
+    recipe: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = FIVE
+    votes: bool = True
+
+
+def _weights(recipe: str, **more: Any) -> dict[str, System]:
+    return {
+        f"{recipe}, weights {w}": System(recipe, {"loss.class_weights": w, **more})
+        for w in ("none", "published", "inverse")
+    }
+
+
+TABLES: dict[str, dict[str, System]] = {
+    "maccrobat": {
+        **_weights("atl-ner"),
+        **_weights("btl-ner"),
+        "atl-ner, focal": System("atl-ner", {"loss.gamma": 2.0}),
+        "btl-ner, others ignored": System("btl-ner", {"loss.other": "ignore"}),
+        # A pass, or a step, for every type of a batch: about thirty times as long.
+        "btl-ner, a pass a copy": System("btl-ner", {"loss.step": "per_copy"}, seeds=(0,)),
+        "lame-ner": System("lame-ner", votes=False),
+        "features-ner": System("features-ner", votes=False, seeds=(0,)),
+    },
+    "ncbi": {
+        "atl-ner": System("atl-ner", seeds=THREE),
+        "btl-ner": System("btl-ner", seeds=THREE),
+        "features-ner": System("features-ner", votes=False, seeds=(0,)),
+    },
+    "bc5cdr": {
+        "atl-ner": System("atl-ner", seeds=THREE),
+        "btl-ner": System("btl-ner", seeds=THREE),
+        "features-ner": System("features-ner", votes=False, seeds=(0,)),
+    },
+}
+_FILES = {"ncbi": "NCBI-disease", "bc5cdr": "BC5CDR"}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Documents to train on, to choose by and to score, and the types."""
+
+    train: tuple[Document, ...]
+    development: tuple[Document, ...]
+    test: tuple[Document, ...]
+    labels: LabelSet
+
+
+def maccrobat(root: Path) -> tuple[Document, ...]:
+    """Read MACCROBAT, which holds BRAT's files in rows."""
+    with (
+        gzip.open(root / "maccrobat2020/maccrobat2020.jsonl.gz", "rt", encoding="utf-8") as file,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        for row in map(json.loads, file):
+            for ending, content in (("txt", row["text"]), ("ann", row["ann"])):
+                path = Path(folder) / f"{row['id']}.{ending}"
+                path.write_bytes(content.encode("utf-8"))
+        return load_spans(folder, "brat", strict=False).documents
+
+
+def parts_of(table: str, root: Path, seed: int) -> Parts:
+    """Return the parts of a corpus for a seed."""
+    if table == "maccrobat":
+        documents = maccrobat(root)
+        made = split(documents, by="random", test=0.2, seed=seed)
+        test, rest = ([documents[i] for i in part] for part in (made.test, made.train))
+        carved = split(rest, by="random", test=0.125, seed=seed)  # a tenth of all
+        train, development = ([rest[i] for i in p] for p in (carved.train, carved.test))
+    else:
+        train, development, test = (
+            list(
+                load_spans(unzipped(root / f"ner/{_FILES[table]}.{part}.tsv.gz"), "conll").documents
+            )
+            for part in ("train", "devel", "test")
+        )
+        documents = tuple(train)
+    return Parts(tuple(train), tuple(development), tuple(test), infer_types(documents))
+
+
+def unzipped(path: Path) -> Path:
+    """Unpack a file beside the system's temporary files."""
+    target = Path(tempfile.gettempdir()) / path.name.removesuffix(".gz")
+    target.write_bytes(gzip.decompress(path.read_bytes()))
+    return target
+
+
+def read(table: str) -> list[dict[str, Any]]:
+    """Read the finished cells of a table."""
+    path = RESULTS / f"tagging-{table}.jsonl"
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def cells(table: str) -> Iterator[tuple[str, int]]:
+    """List the cells, seed by seed, so that a stopped run has whole rows of seeds."""
+    systems = TABLES[table]
+    for seed in sorted({s for system in systems.values() for s in system.seeds}):
+        for name, system in systems.items():
+            if seed in system.seeds:
+                yield name, seed
+
+
+def run(
+    table: str, root: Path, only: Sequence[str], seeds: Sequence[int], epochs: float | None
+) -> None:
+    """Train and score the cells of a table that are not there yet."""
+    RESULTS.mkdir(exist_ok=True)
+    known: dict[int, Parts] = {}
+    for name, seed in cells(table):
+        done = {(c["system"], c["seed"]) for c in read(table)}
+        claim = RESULTS / f".tagging-{table}-{name.replace(' ', '-')}-{seed}"
+        if (name, seed) in done or (only and name not in only) or claim.exists():
+            continue
+        if seeds and seed not in seeds:
+            continue
+        if seed not in known:
+            known = {seed: parts_of(table, root, seed)}
+        claim.touch()
+        try:
+            cell = one(name, TABLES[table][name], seed, known[seed], epochs)
+        finally:
+            claim.unlink()
+        with (RESULTS / f"tagging-{table}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(cell) + "\n")
+        told = {way: round(f["figures"]["strict_micro_f1"], 4) for way, f in cell["found"].items()}
+        print(name, seed, told, f"{cell['seconds']} s", flush=True)
+
+
+def one(name: str, system: System, seed: int, parts: Parts, epochs: float | None) -> dict[str, Any]:
+    """Train one cell, score the test documents once with and once without neighbours."""
+    votes = {"neighbours.kind": "logits"} if system.votes else {}
+    length = {} if epochs is None else {"training.epochs": epochs}
+    recipe = resolve_recipe(system.recipe, None, {**votes, **length, **system.settings}, "spans")
+    started = time.monotonic()
+    fitted = fit_tagger(recipe, parts.train, parts.labels, development=parts.development, seed=seed)
+    seconds = time.monotonic() - started
+    model = fitted.model
+    found = {KNN: outcome(model.predict(parts.test), parts, model.facts)} if system.votes else {}
+    model.neighbours = None
+    found[ALONE] = outcome(model.predict(parts.test), parts, model.facts)
+    return {
+        "system": name,
+        "seed": seed,
+        "settings": recipe.to_table(),
+        "found": found,
+        "development": dict(fitted.metrics),
+        "seconds": round(seconds, 1),
+        "threads": torch.get_num_threads(),
+        "facts": dict(model.facts),
+        "notes": list(fitted.notes),
+    }
+
+
+def outcome(predictions: Sequence[Prediction], parts: Parts, facts: Any) -> dict[str, Any]:
+    """Score predictions; keeps them as places and types, without text."""
+    result = evaluate_spans(
+        parts.test, predictions, parts.labels, counts=facts["label_counts"], resamples=0,
+        unknown="miss",
+    ).to_dict()  # fmt: skip
+    return {
+        "figures": result["metrics"],
+        "per_type": result["per_type"],
+        "groups": result["by_training_frequency"],
+        "spans": {p.id: [[s.start, s.end, s.label] for s in p.spans or ()] for p in predictions},
+    }
+
+
+def main() -> None:
+    """Run a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("run",))
+    parser.add_argument("table", choices=tuple(TABLES))
+    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--seeds", nargs="*", type=int, default=[])
+    parser.add_argument("--epochs", type=float, help="train otherwise than the recipe says")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    run(given.table, given.data_root, given.only, given.seeds, given.epochs)
+
+
+if __name__ == "__main__":
+    main()
