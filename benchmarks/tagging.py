@@ -3,6 +3,7 @@
     python benchmarks/tagging.py run maccrobat --data-root DATA [--only NAME ...] [--seeds 0 1]
     python benchmarks/tagging.py run ncbi --data-root DATA
     python benchmarks/tagging.py run bc5cdr --data-root DATA
+    python benchmarks/tagging.py page maccrobat --data-root DATA   # its page in docs/results
 
 A cell (table, system, seed) is trained once and appended to benchmarks/results/tagging-TABLE.jsonl,
 so a stopped run goes on where it was. MACCROBAT's documents are split 70/10/20 anew for each seed;
@@ -213,9 +214,9 @@ def outcome(predictions: Sequence[Prediction], parts: Parts, facts: Any) -> dict
 
 
 def main() -> None:
-    """Run a table."""
+    """Run a table, or write its page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("run",))
+    parser.add_argument("what", choices=("run", "page"))
     parser.add_argument("table", choices=tuple(TABLES))
     parser.add_argument("--data-root", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=[])
@@ -223,6 +224,11 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, help="train otherwise than the recipe says")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     given = parser.parse_args()
+    if given.what == "page":
+        from tagging_page import write
+
+        write(given.table, given.data_root)
+        return
     torch.set_num_threads(given.threads)
     run(given.table, given.data_root, given.only, given.seeds, given.epochs)
 

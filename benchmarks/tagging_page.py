@@ -1,0 +1,156 @@
+"""Turns the finished cells of ``tagging.py`` into a page under docs/results."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attending.evaluation.significance import holm, mean_and_spread
+from attending.evaluation.spans.counts import SpanCounts, count_spans
+from attending.evaluation.spans.significance import paired_spans
+from attending.records import Coverage, Prediction, Span
+from tagging import ALONE, KNN, TABLES, parts_of, read
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs" / "results"
+Cell = dict[str, Any]
+Row = tuple[str, str]
+"""A system, and whether its neighbours vote."""
+COLUMNS = (
+    ("unweighted accuracy", "unweighted_accuracy"),
+    ("mean F1", "mean_f1"),
+    ("strict micro-F1", "strict_micro_f1"),
+    ("strict macro-F1", "strict_macro_f1"),
+)
+TESTED = {"maccrobat": ("mean_f1", "strict_micro_f1"), "ncbi": ("strict_micro_f1",)}
+REFERENCE: dict[str, Row] = {
+    "maccrobat": ("atl-ner, weights none", ALONE),
+    "ncbi": ("atl-ner", ALONE),
+    "bc5cdr": ("atl-ner", ALONE),
+}
+PUBLISHED = {
+    "maccrobat": (
+        ("BTL, as published", 0.7266, 0.761),
+        ("ATL, as published", 0.6487, 0.751),
+    )
+}
+ROUNDS = 10_000
+
+
+def table_of(name: str) -> dict[Row, list[Cell]]:
+    """Return the finished cells by row, in the table's order."""
+    found = sorted(read(name), key=lambda cell: int(cell["seed"]))
+    rows: dict[Row, list[Cell]] = {}
+    for system in TABLES[name]:
+        for way in (ALONE, KNN):
+            own = [c for c in found if c["system"] == system and way in c["found"]]
+            if own:
+                rows[system, way] = own
+    return rows
+
+
+def written(row: Row) -> str:
+    """Write a row's name."""
+    system, way = row
+    return f"`{system.partition(',')[0]}`{system.partition(',')[1]}{system.partition(',')[2]}" + (
+        "" if way == ALONE else ", neighbours vote"
+    )
+
+
+def spread(values: Sequence[float | None]) -> str:
+    """Write a mean with its standard deviation over seeds."""
+    known = [v for v in values if v is not None]
+    if not known:
+        return ""
+    found = mean_and_spread(known)
+    return f"{found.mean:.3f}" if found.sd is None else f"{found.mean:.3f} ± {found.sd:.3f}"
+
+
+def tail(cell: Cell, way: str) -> float | None:
+    """Return the strict macro-F1 of the rarest types of a cell."""
+    groups = {g["name"]: g for g in cell["found"][way]["groups"] or ()}
+    value: float | None = groups.get("tail", {}).get("figures", {}).get("strict_macro_f1")
+    return value
+
+
+def main_table(name: str, rows: dict[Row, list[Cell]]) -> Iterator[str]:
+    """Write the figures of all rows, published ones below."""
+    heads = ["System", "seeds", *(head for head, _ in COLUMNS), "macro-F1 of the tail", "minutes"]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
+    for row, cells in rows.items():
+        figures = [c["found"][row[1]]["figures"] for c in cells]
+        values = [spread([f.get(key) for f in figures]) for _, key in COLUMNS]
+        minutes = sum(c["seconds"] for c in cells) / len(cells) / 60
+        texts = [written(row), str(len(cells)), *values, spread([tail(c, row[1]) for c in cells])]
+        yield "| " + " | ".join([*texts, f"{minutes:.0f}"]) + " |"
+    for published, accuracy, f1 in PUBLISHED.get(name, ()):
+        yield f"| {published} | | {accuracy:.3f} | {f1:.3f} | | | | |"
+    yield ""
+
+
+def counts_of(name: str, root: Path, rows: dict[Row, list[Cell]]) -> dict[Row, list[SpanCounts]]:
+    """Count what each row found in the test documents, seed by seed."""
+    counted: dict[Row, list[SpanCounts]] = {row: [] for row in rows}
+    for seed in sorted({c["seed"] for cells in rows.values() for c in cells}):
+        parts = parts_of(name, root, seed)
+        for row, cells in rows.items():
+            for cell in cells:
+                if cell["seed"] == seed:
+                    given = cell["found"][row[1]]["spans"]
+                    predictions = [
+                        Prediction(
+                            id=d.id, status="ok", labels=(), scores={}, read=Coverage(0, 0, 0),
+                            spans=tuple(Span(a, b, label) for a, b, label in given[d.id]),
+                        )
+                        for d in parts.test
+                    ]  # fmt: skip
+                    counted[row].append(
+                        count_spans(parts.test, predictions, parts.labels, unknown="miss")
+                    )
+    return counted
+
+
+def tests(name: str, root: Path, rows: dict[Row, list[Cell]]) -> Iterator[str]:
+    """Write paired tests of all rows against the plain tagger, on the seeds that both have."""
+    reference = REFERENCE[name]
+    others = [row for row in rows if row != reference]
+    if reference not in rows or not others:
+        return
+    counted = counts_of(name, root, rows)
+    seeds = {row: [c["seed"] for c in cells] for row, cells in rows.items()}
+    for metric in TESTED.get(name, ("strict_micro_f1",)):
+        found = []
+        for row in others:
+            both = [s for s in seeds[row] if s in seeds[reference]]
+            one, other = ([counted[r][seeds[r].index(s)] for s in both] for r in (row, reference))
+            found.append(paired_spans(one, other, metric, rounds=ROUNDS))
+        adjusted = holm([t.p_value for t in found])
+        yield f"### {metric} against {written(reference)}"
+        yield ""
+        yield "| System | difference | 95 % interval | p | p, Holm |"
+        yield "|---|---:|---:|---:|---:|"
+        for row, test, p in zip(others, found, adjusted, strict=True):
+            interval = test.interval
+            told = f"{interval.low:+.3f} to {interval.high:+.3f}" if interval else ""
+            yield (
+                f"| {written(row)} | {test.difference:+.3f} | {told} | {test.p_value:.3f} "
+                f"| {p:.3f} |"
+            )
+        yield ""
+
+
+def write(name: str, root: Path) -> None:
+    """Write the page of a table: its own words, its figures, its tests."""
+    rows = table_of(name)
+    preface = (HERE / "pages" / f"tagging-{name}.md").read_text(encoding="utf-8").strip()
+    lines = [preface, "", *main_table(name, rows), *tests(name, root, rows)]
+    missing = [
+        f"`{system}` seed {seed}"
+        for system, row in TABLES[name].items()
+        for seed in row.seeds
+        if not any(c["system"] == system and c["seed"] == seed for c in read(name))
+    ]
+    if missing:
+        lines += [f"Not made yet: {', '.join(missing)}.", ""]
+    text = "\n".join(lines).strip()
+    (DOCS / f"tagging-{name}.md").write_text(f"{text}\n", encoding="utf-8")
