@@ -87,11 +87,10 @@ def _usable() -> int | None:
 
 
 def _memory() -> float | None:
-    try:
-        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-    return round(pages / 2**30, 1)
+    from attending.training.rehearsal import machine_bytes
+
+    found = machine_bytes()
+    return None if found is None else round(found / 2**30, 1)
 
 
 def _speed(kind: Any) -> float:

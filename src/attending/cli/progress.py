@@ -70,6 +70,9 @@ class Progress:
             self._told_at, self._told_share = now, share
 
 
+_NEARLY_ALL = 0.85
+
+
 class TrainingProgress(Progress):
     """Progress of a training run: steps, and the development figures of every epoch.
 
@@ -84,6 +87,8 @@ class TrainingProgress(Progress):
 
     def listen(self, event: "Event") -> None:
         """Take an event of the training."""
+        if event.kind == "estimate" and event.facts:
+            self.screen.say(*estimate_lines(event.facts))
         if event.kind == "start" and event.step:
             self.screen.say(f"Going on after step {event.step:,} of {event.total:,}.")
         if event.kind == "epoch" and event.metrics:
@@ -92,6 +97,22 @@ class TrainingProgress(Progress):
             self.screen.say(f"epoch {event.epoch:g}{of}: {figures} on development rows")
         if event.kind in ("start", "step"):
             self.tell(event.step, event.total, event.seconds_left)
+
+
+def estimate_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Say what a training will take, with advice where it may not fit."""
+    held, machine = facts["memory"] / 2**30, facts["machine"]
+    of = f" of {machine / 2**30:.1f}" if machine else ""
+    lines = [
+        f"it will take about {duration(facts['seconds'])} and {held:.1f}{of} GiB of memory "
+        f"(longest batch: {facts['documents']:,} documents, {facts['tokens']:,} tokens)"
+    ]
+    if machine and facts["memory"] > _NEARLY_ALL * machine:
+        lines.append(
+            "warning: that is nearly all memory. Lower training.batch_size, with "
+            "training.accumulate to make up for it, or windows.max_tokens"
+        )
+    return lines
 
 
 def development_figures(metrics: Mapping[str, float]) -> list[str]:

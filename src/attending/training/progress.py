@@ -12,12 +12,13 @@ from typing import Any, Literal
 class Event:
     """A step forward: ``step`` of ``total``; ``seconds_left`` is an estimate or ``None``.
 
-    kind: ``start`` (what the run settled on in ``facts``), ``step`` (its training loss in
+    kind: ``estimate`` (what it will take, in ``facts``, see ``Estimate``; only of longer trainings
+    that begin), ``start`` (what the run settled on in ``facts``), ``step`` (its training loss in
     ``loss``, ``None`` if the step was left out), ``epoch`` (development figures in ``metrics``)
     or ``end``.
     """
 
-    kind: Literal["start", "step", "epoch", "end"]
+    kind: Literal["estimate", "start", "step", "epoch", "end"]
     step: int
     total: int
     epoch: float = 0.0

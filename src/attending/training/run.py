@@ -26,6 +26,7 @@ from attending.training.lesson import Lesson, parameter_count, passes_of
 from attending.training.planting import Ranked, learn, rank_words
 from attending.training.precision import resolve
 from attending.training.progress import Listener
+from attending.training.rehearsal import rehearse
 from attending.training.rows import Rows, label_counts, with_label
 from attending.training.score import development_score
 from attending.training.settle import untuned
@@ -91,6 +92,8 @@ def train_network(
     model.decision = decision
     plan = _plan(model, examples, held, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
+    if not resume:
+        rehearse(trainer)
     run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     network.encoder.train_all()

@@ -194,6 +194,16 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             )
         return torch.zeros_like(loss)
 
+    def attempt(self, examples: Sequence[Any]) -> int:
+        """Run forward and backward on examples and forget the gradients; returns their tokens."""
+        self.model.train()
+        inputs = self._prepare_inputs(self._collate(examples))
+        with self.compute_loss_context_manager():
+            loss = self.compute_loss(self.model, inputs)
+        loss.backward()
+        self.model.zero_grad(set_to_none=True)
+        return int(inputs["ids"].numel())
+
     def take_loss(self) -> float | None:
         """Return the loss of the last step, once; ``None`` for a step that was left out."""
         # The library divides each batch's loss by the number of batches a step.
