@@ -137,13 +137,19 @@ def test_only_a_label_s_best_words_are_kept():
 
 def test_trained_saved_and_loaded_it_is_the_same(tiny_recipe, tmp_path):
     recipe = tiny_recipe("lame", shortlist__kind="words", shortlist__size=2, shortlist__common=1)
-    model = fit(recipe, ROWS[:6], LABELS, development=ROWS[6:]).model
+    fitted = fit(recipe, ROWS[:6], LABELS, development=ROWS[6:])
+    model = fitted.model
+    # "breath" of the last row is on its list, "refill" of the same row may not be.
+    kept, count = model.facts["shortlist"]
+    assert (kept, count) == model.shortlist.kept(ROWS[6:], LABELS) and count == 2
+    assert any(f"the shortlists hold {kept} of 2 labels" in note for note in fitted.notes)
     assert model.shortlist is not None and model.shortlist.spec.size == 2
     # Training rows alone: a word that only a development row has is not known.
     assert "nurse" not in model.shortlist.vectoriser.vocabulary_
     loaded = load_model(save_model(model, tmp_path / "model"))
     assert np.array_equal(logits(loaded), logits(model))
     assert loaded.predict(ROWS) == model.predict(ROWS)
+    assert loaded.predict([Document("blank", " ")])[0].status == "empty_text"
     assert loaded.token_scores(ROWS[:1])[0].scores  # evidence is there for any label
 
 

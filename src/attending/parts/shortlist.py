@@ -84,6 +84,8 @@ class Shortlist:
         count = self.table.shape[1]
         size = min(self.spec.size, count)
         found = np.empty((len(documents), size), np.int64)
+        if not documents:
+            return found
         vectors = self.vectoriser.transform([d.text for d in documents])
         for row in range(len(documents)):
             scores = (vectors[row] @ self.table).toarray()[0]
@@ -92,6 +94,16 @@ class Shortlist:
             order = np.argsort(-scores, kind="stable") if size < count else np.arange(count)
             found[row] = np.sort(order[:size])
         return found
+
+    def kept(self, documents: Sequence[Document], labels: LabelSet) -> tuple[int, int]:
+        """Return how many of the documents' labels are on their lists, and how many there are."""
+        lists = [frozenset(row) for row in self.pick(documents).tolist()]
+        found = [
+            labels.position(i) in own
+            for d, own in zip(documents, lists, strict=True)
+            for i in d.labels or ()
+        ]
+        return sum(found), len(found)
 
     def save(self, folder: Path) -> None:
         """Write words (JSON) and numbers (safetensors) into a folder, which is made."""

@@ -19,7 +19,14 @@ from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.lesson import Lesson, require_teacher
 from attending.training.progress import Journal, Listener
-from attending.training.rows import Rows, choose_rows, label_counts, with_label, without_examples
+from attending.training.rows import (
+    Rows,
+    choose_rows,
+    label_counts,
+    left_out,
+    with_label,
+    without_examples,
+)
 from attending.training.settle import settle
 from attending.training.state import as_begun, claim
 
@@ -105,7 +112,8 @@ def fit(
     known = DevelopmentScores.of(
         chosen, scored, labels, decision, str(facts["development_fingerprint"])
     )
-    return Fitted(model, metrics, (*notes, reason) if reason else tuple(notes), known)
+    notes += [note for note in (left_out(facts), reason) if note]
+    return Fitted(model, metrics, tuple(notes), known)
 
 
 def _cross_fits(recipe: Recipe) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attending.data.folding import text_key
 from attending.data.splits import split
@@ -85,6 +86,17 @@ def task_of(documents: Iterable[Document]) -> Task:
         "multi"
         if any(d.labels is not None and len(d.labels) != 1 for d in documents)
         else ("single")
+    )
+
+
+def left_out(facts: Mapping[str, Any]) -> str | None:
+    """Say how many labels of the development rows are not on their shortlists."""
+    kept, count = facts.get("shortlist", (0, 0))
+    if not count:
+        return None
+    return (
+        f"the shortlists hold {kept:,} of {count:,} labels of the development rows "
+        f"({kept / count:.1%}); no other can be given"
     )
 
 

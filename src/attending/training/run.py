@@ -104,6 +104,7 @@ def train_network(
         **({} if lesson is None else _of_student(model, unanswered)),
         **plan.facts,
         **({"ranking": of_planting} if of_planting else {}),
+        **({"shortlist": listed.kept(rows.development, labels)} if listed else {}),
         "skipped_steps": trainer.skipped,
         "rows_without_text": len(read) - len(examples) - unanswered,
         "label_state_notes": [
