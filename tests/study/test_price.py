@@ -1,5 +1,7 @@
 """What a study will cost, and from what that is known."""
 
+from dataclasses import replace
+
 import pytest
 
 from attending.study.plan import Cell
@@ -61,3 +63,12 @@ def test_a_student_is_measured_with_a_teacher(home, tiny_system):
     )
     made = home(systems=[student, tiny_system("lesa-bert")], seeds=[0])
     assert all(price.seconds is not None for price in price_study(made))
+    cell = Cell("mail", "student", 0)
+    measured = measure(made.study, cell)
+    assert (
+        measured.answer_row > 0
+        and measure(made.study, Cell("mail", "lesa-bert", 0)).answer_row == 0
+    )
+    without = replace(measured, answer_row=0.0)
+    asked = measured.seconds(made.study, cell) - without.seconds(made.study, cell)
+    assert asked == pytest.approx(36 * measured.answer_row)

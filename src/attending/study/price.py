@@ -16,6 +16,7 @@ from attending.study.folders import StudyFolder
 from attending.study.plan import Cell, Study
 from attending.study.train import is_made
 from attending.training.fit import Fitted, fit
+from attending.training.lesson import copies_of
 from attending.training.progress import Event, Listener
 
 _BATCHES = 6
@@ -128,13 +129,17 @@ def _price(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Times of a system: to begin, for a training row in one epoch, for a row to score."""
+    """Times of a system: to begin, for a training row in one epoch, for a row to score.
+
+    ``answer_row`` is the time of a student's teachers for a training row and its copies.
+    """
 
     begin: float
     train_row: float
     score_row: float
     epochs: float
     basis: str
+    answer_row: float = 0.0
 
     def seconds(self, study: Study, cell: Cell) -> float:
         """Return how long a cell will take."""
@@ -144,8 +149,8 @@ class Measured:
         rounds = math.ceil(self.epochs) + 1
         scored = rounds * development + len(parts.test)
         scored += len(parts.train) if study.head.score_train else 0
-        trained = len(parts.train) * self.epochs
-        return self.begin + self.train_row * trained + self.score_row * scored
+        each = self.train_row * self.epochs + self.answer_row
+        return self.begin + each * len(parts.train) + self.score_row * scored
 
 
 def measure(study: Study, cell: Cell) -> Measured:
@@ -169,9 +174,9 @@ def measure(study: Study, cell: Cell) -> Measured:
     fitted = _quick(study, cell, rows, teachers, listen)
     spent = time.monotonic() - started
     scored = parts.test[:_SCORED]
-    started = time.monotonic()
-    fitted.model.predict(scored)
-    score_row = (time.monotonic() - started) / len(scored)
+    score_row = _scoring(fitted.model, scored)
+    taught = len(study.teachers(cell)) * (1 + copies_of(recipe))
+    answer_row = taught * _scoring(teachers[0], scored) if teachers else 0.0
     epochs = float(recipe["training"].epochs) if neural else 1.0
     if len(steps) > 1:
         # The first step pays for what is set up only once.
@@ -180,7 +185,15 @@ def measure(study: Study, cell: Cell) -> Measured:
         basis = f"a measured step of {step:.2f} s"
     else:
         train, basis = spent, f"a fit on {plural(len(rows), 'row')}"
-    return Measured(max(0.0, spent - train), train / len(rows), score_row, epochs, basis)
+    begin = max(0.0, spent - train)
+    return Measured(begin, train / len(rows), score_row, epochs, basis, answer_row)
+
+
+def _scoring(model: Model, rows: Sequence[Document]) -> float:
+    """Return how long a model takes for a row."""
+    started = time.monotonic()
+    model.predict(rows)
+    return (time.monotonic() - started) / len(rows)
 
 
 def _quick(
