@@ -154,8 +154,9 @@ class Lesson:
 def copies_of(recipe: Recipe) -> int:
     """Return how many changed copies of each text are made: none that training couldn't see."""
     spec = recipe.get("distillation")
-    wanted = 0 if spec is None else int(spec.copies)
-    return max(0, min(wanted, int(recipe["training"].epochs) - 1))
+    if spec is None:
+        return 0
+    return max(0, min(int(spec.copies), int(recipe["training"].epochs) - 1))
 
 
 def passes_of(recipe: Recipe) -> float:
