@@ -74,6 +74,7 @@ def kept(
     return {
         "of_all": round(statistics.mean(found for _, found in pairs), 4),
         "of_seen": round(statistics.mean(found for was, found in pairs if was), 4),
+        "of_unseen": round(statistics.mean(found for was, found in pairs if not was), 4),
     }
 
 

@@ -12,7 +12,7 @@ class WordShortlist(Spec):
 
     slot: ClassVar[str] = "shortlist"
     kind: Literal["words"] = "words"
-    size: int = Field(500, ge=1, description="labels of a document that the network scores")
+    size: int = Field(1000, ge=1, description="labels of a document that the network scores")
     common: int = Field(
         100,
         ge=0,
