@@ -36,7 +36,7 @@ SLOTS = {
     "descriptions": "What `loss.description_pull` draws the labels' classifiers to.",
     "lexical": "What the labels' words say beside the network, learned as a mixture. Optional.",
     "planting": "What label attention starts from: words ranked for every label. Optional.",
-    "shortlist": "Which labels of a document are scored, where there are too many for all. Optional.",
+    "shortlist": "Which labels of a document are scored, where they are very many. Optional.",
     "scheme": "How spans become tags of words. Only in recipes that tag spans; `flat` if left out.",
     "neighbours": "Asks the nearest training words about each word. Only where spans are tagged.",
     "loss": "What training makes small.",
