@@ -45,6 +45,11 @@ def model_of(name: str, count: int, words: list[str]) -> NeuralModel:
     labels = LabelSet(
         tuple(Label(f"c{i}", "", " ".join(draw.choices(words, k=8))) for i in range(count))
     )
+    return as_if_loaded(name, labels)
+
+
+def as_if_loaded(name: str, labels: LabelSet) -> NeuralModel:
+    """Make a model of described labels as if it were loaded, with random weights."""
     torch.manual_seed(0)
     recipe = Recipe.load(name).with_encoder(None)
     network = Network(recipe, labels)

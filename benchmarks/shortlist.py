@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 
 from attending.data.corpora import load_corpus
 from attending.data.labels import load_labels
-from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.parts.shortlist import Shortlist
-from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.specs import WordShortlist
+from label_memory import as_if_loaded
 
 CORPUS = "codiesp/codiesp.jsonl.gz"
 LABELS = Path(__file__).parent / "labels" / "built" / "codiesp-all.jsonl"
@@ -43,18 +42,6 @@ def rows_of(root: Path, part: str, labels: LabelSet) -> list[Document]:
     found = load_corpus(root / CORPUS, text="text_en_mt", label="codes_D", where={"split": part})
     known = set(labels.ids)
     return [replace(d, labels=tuple(i for i in d.labels or () if i in known)) for d in found]
-
-
-def untrained(name: str, labels: LabelSet) -> NeuralModel:
-    """Make a model of described labels as if it were loaded, with random weights."""
-    torch.manual_seed(0)
-    recipe = Recipe.load(name).with_encoder(None)
-    network = Network(recipe, labels)
-    network.eval()
-    if hasattr(network.label_states, "kept"):
-        network.label_states.kept.normal_()
-        network.label_states.ready.fill_(True)
-    return NeuralModel(recipe, labels, network)
 
 
 def fitted(size: int, train: Sequence[Document], labels: LabelSet) -> Shortlist:
@@ -98,7 +85,7 @@ def main() -> None:
     labels = load_labels(LABELS)
     train, held = (rows_of(given.data_root, part, labels) for part in ("train", "dev"))
     seen = frozenset(code for row in train for code in row.labels or ())
-    whole = untrained(given.recipe, labels)
+    whole = as_if_loaded(given.recipe, labels)
     asked = held[: given.documents]
     full = [speed(whole, asked)]
     report = []

@@ -1,13 +1,14 @@
 """Turns the finished cells of ``tagging.py`` into a page under docs/results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attending.evaluation.significance import holm, mean_and_spread
+from attending.evaluation.significance import holm
 from attending.evaluation.spans.counts import SpanCounts, count_spans
 from attending.evaluation.spans.significance import paired_spans
 from attending.records import Coverage, Prediction, Span
+from quality_page import figure
 from tagging import ALONE, KNN, TABLES, parts_of, read
 
 HERE = Path(__file__).parent
@@ -56,15 +57,6 @@ def written(row: Row) -> str:
     )
 
 
-def spread(values: Sequence[float | None]) -> str:
-    """Write a mean with its standard deviation over seeds."""
-    known = [v for v in values if v is not None]
-    if not known:
-        return ""
-    found = mean_and_spread(known)
-    return f"{found.mean:.3f}" if found.sd is None else f"{found.mean:.3f} ± {found.sd:.3f}"
-
-
 def tail(cell: Cell, way: str) -> float | None:
     """Return the strict macro-F1 of the rarest types of a cell."""
     groups = {g["name"]: g for g in cell["found"][way]["groups"] or ()}
@@ -79,9 +71,9 @@ def main_table(name: str, rows: dict[Row, list[Cell]]) -> Iterator[str]:
     yield "|---|" + "---:|" * (len(heads) - 1)
     for row, cells in rows.items():
         figures = [c["found"][row[1]]["figures"] for c in cells]
-        values = [spread([f.get(key) for f in figures]) for _, key in COLUMNS]
+        values = [figure([f.get(key) for f in figures]) for _, key in COLUMNS]
         minutes = sum(c["seconds"] for c in cells) / len(cells) / 60
-        texts = [written(row), str(len(cells)), *values, spread([tail(c, row[1]) for c in cells])]
+        texts = [written(row), str(len(cells)), *values, figure([tail(c, row[1]) for c in cells])]
         yield "| " + " | ".join([*texts, f"{minutes:.0f}"]) + " |"
     for published, accuracy, f1 in PUBLISHED.get(name, ()):
         yield f"| {published} | | {accuracy:.3f} | {f1:.3f} | | | | |"

