@@ -248,7 +248,8 @@ class LinearModel:
             vectoriser = None
             features = recipe.get("features")
             if features is not None:
-                vectoriser = read_words(folder, features, arrays["idf"])
+                vectoriser = registry.build(features)
+                read_words(folder, vectoriser, arrays["idf"])
             columns = 0 if vectoriser is None else len(vectoriser.vocabulary_)
             weights = Weights.of_arrays(arrays, columns)
         except (OSError, KeyError, ValueError, SafetensorError) as error:

@@ -1,4 +1,4 @@
-"""Which labels are worth attending for: those whose words a document has. No torch here.
+"""Which labels are worth attending for: those whose words a document has.
 
 Letters: B documents, L labels, V words, K labels of a shortlist.
 """
@@ -126,7 +126,8 @@ class Shortlist:
             shape = tuple(arrays["shape"].tolist())
             table = sparse.csr_matrix(tuple(arrays[name] for name in _PIECES), shape=shape)
             table.check_format()
-            vectoriser = read_words(folder, _features(spec), arrays["idf"])
+            vectoriser = build_tfidf(_features(spec))
+            read_words(folder, vectoriser, arrays["idf"])
             common = arrays["common"]
         except (OSError, KeyError, ValueError, SafetensorError) as error:
             what = f"the model folder is damaged: {error}"

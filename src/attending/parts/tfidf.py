@@ -32,15 +32,13 @@ def write_words(folder: Path, vectoriser: TfidfVectorizer) -> NDArray[np.float64
     return np.ascontiguousarray(vectoriser.idf_)
 
 
-def read_words(folder: Path, spec: TfidfFeatures, idf: NDArray[np.float64]) -> TfidfVectorizer:
-    """Return a vectoriser with the words and weights that ``write_words`` kept.
+def read_words(folder: Path, vectoriser: TfidfVectorizer, idf: NDArray[np.float64]) -> None:
+    """Give an unfitted vectoriser the words and weights that ``write_words`` kept.
 
     Raises:
         OSError: If the words are missing.
         ValueError: If they are damaged, or don't fit the weights.
     """
-    vectoriser = build_tfidf(spec)
     words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
     vectoriser.vocabulary = {word: i for i, word in enumerate(words)}
     vectoriser.idf_ = idf
-    return vectoriser

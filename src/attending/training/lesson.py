@@ -59,13 +59,13 @@ class Lesson:
         The teachers' answers to a development text would tell the student of it beforehand. With
         ``distillation.copies``, changed copies of the training texts come after them.
         """
-        known = {text_key(d.text) for d in (*rows.train, *rows.development)}
+        watched = {text_key(d.text) for d in rows.development}
+        known = watched | {text_key(d.text) for d in rows.train}
         kept = tuple(d for d in self.transfer if text_key(d.text) not in known)
         left_out = len(self.transfer) - len(kept)
         note = f"{plural(left_out, 'transfer row')} with a text of a labelled row: left out"
         notes = (*rows.notes, note) if left_out else rows.notes
         made = altered(rows.train, copies_of(recipe), seed)
-        watched = {text_key(d.text) for d in rows.development}
         made = tuple(d for d in made if text_key(d.text) not in watched)
         return replace(rows, transfer=(*kept, *made), copies=len(made), notes=notes)
 
