@@ -11,7 +11,7 @@ import typer
 from attending.cli import options
 from attending.cli.console import Screen, heading
 from attending.cli.demo_folder import DemoFolder
-from attending.cli.explain import explain_rows, write_map, write_picture, write_words
+from attending.cli.explain import explain_told, write_words
 from attending.cli.highlights import highlighted
 from attending.cli.origin import Origin, hold_out
 from attending.cli.progress import TrainingProgress, duration
@@ -75,12 +75,14 @@ def demo(
         "messages. Invented messages: these figures say nothing about a clinic.",
         "",
     )
+    from attending.explain.rows import draw_map
+
     best = fitted[-1]
     _write_files(folder, fitted, test, labels)
-    explained = explain_rows(screen, best.model, test.rows[:_PAGE_ROWS])
+    explained = explain_told(screen, best.model, test.rows[:_PAGE_ROWS])
     write_words(folder.page, explained, best.model, "portal (test messages)", force=True)
     _examples(screen, folder, best, test)
-    write_map(folder.map, best.model, test, force=True)
+    draw_map(folder.map, best.model, test.rows, force=True)
     _conclude(screen, folder)
 
 
@@ -191,6 +193,7 @@ def _write_files(
 def _examples(screen: Screen, folder: DemoFolder, best: Fitted, test: "Corpus") -> None:
     """Show one rightly predicted message a label and one mistake, with their evidence."""
     from attending.explain.pictures import examples_per_label
+    from attending.explain.rows import draw_words
     from attending.explain.wording import verdict
 
     rows, predictions = test.documents, best.predictions
@@ -198,8 +201,8 @@ def _examples(screen: Screen, folder: DemoFolder, best: Fitted, test: "Corpus") 
     mistake = worst_mistake(rows, predictions, best.model.labels)
     extra = [] if mistake is None or mistake in chosen else [mistake]
     picked = [rows[i] for i in (*chosen, *extra)]
-    shown = explain_rows(screen, best.model, picked)
-    write_picture(folder.picture, shown.first(len(chosen)), best.model, force=True)
+    shown = explain_told(screen, best.model, picked)
+    draw_words(folder.picture, shown.first(len(chosen)), best.model, force=True)
     screen.show(heading("Messages that it had never seen, and the words that drove it"))
     for row, prediction in zip(picked, shown.predictions, strict=True):
         head = verdict(prediction, best.model.labels)

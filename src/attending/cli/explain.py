@@ -1,7 +1,7 @@
 """``attending explain``: a page and pictures of the words that drove a model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,13 +18,12 @@ from attending.errors import DataError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
-    from attending.explain.evidence import WordScores
     from attending.explain.faithfulness import Faithfulness
     from attending.explain.plausibility import Plausibility
+    from attending.explain.rows import Explained
     from attending.models.base import Model
-    from attending.records import Prediction, Row
+    from attending.records import Row
 
-_AT_ONCE = 64
 _MOST_LABELS = 50
 """A page of so many labels can show each message for every one."""
 
@@ -107,6 +106,7 @@ def explain(
     Which words count depends on the method; it is said on the page, with what it can't show. Of a
     tagger, the page shows the spans found, beside annotated ones where FILE has them.
     """
+    from attending.explain.rows import draw_map, draw_words
     from attending.models.base import require_method
     from attending.models.store import load_model, load_tagger
     from attending.outputs import require_new
@@ -138,36 +138,17 @@ def explain(
     corpus = spans.load_labelled(file, how, columns, f'model "{model}"', known=False)
     screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
     rows = _chosen(corpus, ids, limit)
-    shown = explain_rows(screen, loaded, rows, method, labels)
+    shown = explain_told(screen, loaded, rows, method, labels)
     write_words(out, shown, loaded, Path(file).name, force)
     written = {"page": str(out)}
     if png is not None:
-        write_picture(png, _examples(screen, loaded, corpus, method), loaded, force)
+        draw_words(png, _examples(screen, loaded, corpus, method), loaded, force=force)
         written["png"] = str(png)
     if tsne is not None:
-        write_map(tsne, loaded, corpus, force)
+        draw_map(tsne, loaded, corpus.rows, force=force)
         written["tsne"] = str(tsne)
     measured = _measure(screen, loaded, shown) if faithfulness else None
     _conclude(screen, json, len(shown.rows), len(corpus.rows), method, written, measured)
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """Rows with their predictions, evidence and the scores of their words."""
-
-    rows: Sequence["Row"]
-    predictions: Sequence["Prediction"]
-    words: Sequence["WordScores"]
-    method: str
-
-    def first(self, count: int) -> "Explained":
-        """Return the first rows."""
-        return replace(
-            self,
-            rows=self.rows[:count],
-            predictions=self.predictions[:count],
-            words=self.words[:count],
-        )
 
 
 def _chosen(corpus: "Corpus", ids: str | None, limit: int) -> Sequence["Row"]:
@@ -193,31 +174,21 @@ def _chosen(corpus: "Corpus", ids: str | None, limit: int) -> Sequence["Row"]:
     return [row for name in wanted for row in by_id[name]]
 
 
-def explain_rows(
+def explain_told(
     screen: Screen,
     model: "Model",
     rows: Sequence["Row"],
     method: str | None = None,
     labels: Any = "predicted",
-) -> Explained:
-    """Predict rows and find the words that spoke for their labels."""
-    from attending.explain.evidence import attach_spans, explained_words
-    from attending.models.base import require_method
+) -> "Explained":
+    """Explain rows, telling how far it is."""
+    from attending.explain.rows import explain_rows
 
-    method = require_method(method, model.methods, model.recipe.name)
-    predictions = model.predict(rows)
-    words: list[WordScores] = []
     with Progress(screen, "explaining") as progress:
-        for start in range(0, len(rows), _AT_ONCE):
-            end = start + _AT_ONCE
-            words += explained_words(
-                model, rows[start:end], predictions[start:end], method=method, labels=labels
-            )
-            progress(min(end, len(rows)), len(rows))
-    return Explained(rows, attach_spans(rows, predictions, words), words, method)
+        return explain_rows(model, rows, method, labels, progress)
 
 
-def write_words(path: Path, shown: Explained, model: "Model", file: str, force: bool) -> None:
+def write_words(path: Path, shown: "Explained", model: "Model", file: str, force: bool) -> None:
     """Write the page of explained rows."""
     from attending.explain.page import write_page
     from attending.explain.wording import caution
@@ -236,44 +207,13 @@ def write_words(path: Path, shown: Explained, model: "Model", file: str, force: 
     )
 
 
-def _examples(screen: Screen, model: "Model", corpus: "Corpus", method: str) -> Explained:
+def _examples(screen: Screen, model: "Model", corpus: "Corpus", method: str) -> "Explained":
     """Explain one document a label; where no labels are known, one a predicted label."""
-    from attending.explain.pictures import examples_of_labels, examples_per_label
-    from attending.records import Document
+    from attending.explain.rows import pick_examples
 
-    rows = corpus.rows
     with Progress(screen, "choosing examples") as progress:
-        predictions = model.predict(rows, progress=progress)
-    if model.recipe.task == "multi":
-        some = examples_of_labels(rows, predictions)
-        # Where nothing was given rightly, what was given has to do.
-        some = some or [i for i, p in enumerate(predictions) if p.status == "ok"][:2]
-        return explain_rows(screen, model, [rows[i] for i in some], method)
-    chosen = examples_per_label(rows, predictions)
-    if not chosen:
-        taken = [
-            replace(row, labels=p.labels) if isinstance(row, Document) else row
-            for row, p in zip(rows, predictions, strict=True)
-        ]
-        chosen = examples_per_label(taken, predictions)
-    return explain_rows(screen, model, [rows[i] for i in chosen], method)
-
-
-def write_picture(path: Path, shown: Explained, model: "Model", force: bool) -> None:
-    """Draw explained rows, a panel each."""
-    from attending.explain.pictures import attention_png
-
-    attention_png(shown.rows, shown.predictions, shown.words, model.labels, path, force=force)
-
-
-def write_map(path: Path, model: "Model", corpus: "Corpus", force: bool) -> None:
-    """Draw a map of all documents that have a text."""
-    from attending.explain.pictures import tsne_png
-    from attending.records import is_blank
-
-    documents = [d for d in corpus.documents if not is_blank(d.text)]
-    labels = [d.label if d.label in model.labels.ids else None for d in documents]
-    tsne_png(model.pooled(documents), labels, model.labels, path, force=force)
+        chosen = pick_examples(model, corpus.rows, progress)
+    return explain_told(screen, model, [corpus.rows[i] for i in chosen], method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +231,7 @@ class Measured:
         }
 
 
-def _measure(screen: Screen, model: "Model", shown: Explained) -> Measured:
+def _measure(screen: Screen, model: "Model", shown: "Explained") -> Measured:
     from attending.explain.faithfulness import faithfulness
     from attending.explain.plausibility import plausibility, spans_of_labels
 

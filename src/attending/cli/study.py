@@ -252,12 +252,17 @@ def _left(event: "StudyEvent") -> str:
 
 
 def _write(screen: Screen, home: "StudyFolder") -> "Results":
-    """Measure times where they are asked for, and write the tables."""
+    """Measure times and draw pictures where they are asked for, and write the tables."""
+    from attending.study.drawings import draw_study
     from attending.study.report import write_results
     from attending.study.results import collect
     from attending.study.timing import time_study
 
     time_study(home, lambda what: screen.say(f"measuring: {what}"))
+    drawn = draw_study(home, lambda name: screen.say(f"drawing: {name}"))
+    if drawn:
+        said = " They hold the text of documents." if "words" in home.study.head.pictures else ""
+        screen.say(f"{len(drawn):,} pictures in {drawn[0].parent}.{said}")
     results = collect(home)
     write_results(home.path, results)
     return results

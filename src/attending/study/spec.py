@@ -161,6 +161,11 @@ class Head(Table):
     score_train: bool = Field(False, description="score training rows too: how much is learnt by "
                               "heart")  # fmt: skip
     keep_models: bool = Field(False, description="keep the model folder of every cell")
+    pictures: Annotated[tuple[Literal["words", "map"], ...], Field(strict=False)] = Field(
+        (),
+        description="draw, by each system's first model: the words of one test document a label, "
+        "shaded (words); all test documents (map). Pictures of words hold the documents' text",
+    )
     rounds: int = Field(10_000, ge=100, description="random rounds of a paired test")
     alpha: float = Field(0.05, gt=0, lt=0.5, description="level at which a test decides")
     published: PublishedTable | None = None

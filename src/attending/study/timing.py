@@ -15,7 +15,7 @@ from attending.outputs import write_text
 from attending.records import Document
 from attending.study.folders import StudyFolder, plain_name
 from attending.study.plan import Cell
-from attending.study.train import is_made
+from attending.study.train import first_cells
 
 _FOLDER = "timing"
 _ROUNDS = 3
@@ -59,7 +59,7 @@ def time_study(home: StudyFolder, progress: Callable[[str], None] | None = None)
     if not home.study.head.timing:
         return
     for corpus in home.study.corpora:
-        cells = _timed_cells(home, corpus)
+        cells = first_cells(home, corpus)
         digests = {system: home.digest(cell) for system, cell in cells.items()}
         path = _path(home, corpus)
         if not cells or (path.is_file() and _read(path).get("digests") == digests):
@@ -77,23 +77,13 @@ def read_timing(home: StudyFolder, corpus: str) -> Timing | None:
         return None
     body = _read(path)
     digests = body.pop("digests", {})
-    cells = _timed_cells(home, corpus)
+    cells = first_cells(home, corpus)
     systems = {
         name: Timed(**row)
         for name, row in body.pop("systems", {}).items()
         if name in cells and digests.get(name) == home.digest(cells[name])
     }
     return Timing(systems=systems, **body) if systems else None
-
-
-def _timed_cells(home: StudyFolder, corpus: str) -> dict[str, Cell]:
-    """Return the cell of each system that is measured: the first seed's, with all rows."""
-    found = {}
-    for name, system in home.study.systems.items():
-        cell = Cell(corpus, name, system.seeds[0], None, home.study.folds(corpus)[0])
-        if is_made(home, cell) and home.cell(cell).model.is_dir():
-            found[name] = cell
-    return found
 
 
 def _measure(

@@ -17,7 +17,7 @@ from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.study.corpora import Parts
 from attending.study.folders import RUN, CellFolder, StudyFolder
-from attending.study.plan import Cell
+from attending.study.plan import Cell, Study
 from attending.training.fit import LOG, Fitted, fit
 from attending.training.progress import Listener
 
@@ -90,17 +90,32 @@ def make_cell(home: StudyFolder, cell: Cell, listener: Listener | None = None) -
 
 
 def wants_model(home: StudyFolder, cell: Cell) -> bool:
-    """Say whether the model of a cell is needed once it is scored: for timing, or for students."""
+    """Say whether the model of a cell is needed once it is scored.
+
+    That is for timing and pictures, where it is its system's first, or for students.
+    """
     study = home.study
-    timed = (
-        study.head.timing
-        and cell.size is None
-        and cell.fold in (None, 0)
-        and cell.seed == study.systems[cell.system].seeds[0]
+    shown = (study.head.timing or study.head.pictures) and cell == first_cell(
+        study, cell.corpus, cell.system
     )
-    if study.head.keep_models or timed:
+    if study.head.keep_models or shown:
         return True
     return any(not home.cell(student).done for student in study.students(cell))
+
+
+def first_cell(study: Study, corpus: str, system: str) -> Cell:
+    """Return the cell that stands for a system: its first seed, all rows, the first fold."""
+    return Cell(corpus, system, study.systems[system].seeds[0], None, study.folds(corpus)[0])
+
+
+def first_cells(home: StudyFolder, corpus: str) -> dict[str, Cell]:
+    """Return the cell that stands for each system, as far as its model is there."""
+    cells = {name: first_cell(home.study, corpus, name) for name in home.study.systems}
+    return {
+        name: cell
+        for name, cell in cells.items()
+        if is_made(home, cell) and home.cell(cell).model.is_dir()
+    }
 
 
 def drop_models(home: StudyFolder, cells: Sequence[Cell]) -> None:
