@@ -55,7 +55,7 @@ class Batch:
     window's document in the batch, non-decreasing; targets (B,) int64 for single-label tasks,
     (B, L) float32 of 0 and 1 for multi-label ones, or ``None``; weights of documents are not
     here: losses own them. ``soft`` (B, L) are a teacher's probabilities; targets of a document
-    without labels are then -1.
+    without labels are then -1. ``vectors`` (B, H) are those that a teacher makes of the documents.
 
     Where label attention reads whole documents, ``layout`` (B, S) int64 says which cell of the
     W x T windows, counted row by row, is each column of a document (-1: padding), each token
@@ -78,6 +78,7 @@ class Batch:
     lexical: LexicalMatches | None = None
     words: Tensor | None = None
     shortlist: Tensor | None = None
+    vectors: Tensor | None = None
 
     def __post_init__(self) -> None:
         _require(

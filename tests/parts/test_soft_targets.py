@@ -137,9 +137,23 @@ def test_shapes_must_fit():
 
 
 def test_built_from_its_settings():
-    spec = SoftTargets(temperature=2.0, loss="kl", hard_share=0.25)
+    spec = SoftTargets(temperature=2.0, loss="kl", hard_share=0.25, vectors=3.0)
     built = registry.build(spec, task="multi")
     assert (built.task, built.temperature, built.divergence, built.hard_share) == (
         "multi", 2.0, True, 0.25,
     )  # fmt: skip
+    assert built.vectors == 3.0
     assert not built.state_dict()
+
+
+def test_vectors_cost_their_mean_squared_difference():
+    own = torch.tensor([[1.0, 2.0], [0.0, 0.0]], requires_grad=True)
+    wanted = torch.tensor([[0.0, 0.0], [3.0, 1.0]])
+    loss = Distillation("single", vectors=0.5).of_vectors(own, wanted)
+    assert float(loss.detach()) == pytest.approx(0.5 * (1 + 4 + 9 + 1) / 4)
+    loss.backward()
+    torch.testing.assert_close(own.grad, 0.5 * 2 * (own.detach() - wanted) / 4)
+    half = Distillation("single", vectors=0.5).of_vectors(own.bfloat16(), wanted)
+    assert half.dtype == torch.float32
+    with pytest.raises(ShapeError, match="as wide as its teacher's"):
+        Distillation("single", vectors=1.0).of_vectors(own, wanted[:, :1])

@@ -14,7 +14,14 @@ from attending.records import Document, Label, LabelSet
 from attending.training import lesson as lessons
 from attending.training.distil import distil, distil_into, student_recipe
 from attending.training.fit import fit
-from attending.training.lesson import ANSWERS, Lesson, copies_of, fingerprint, passes_of
+from attending.training.lesson import (
+    ANSWERS,
+    VECTORS,
+    Lesson,
+    copies_of,
+    fingerprint,
+    passes_of,
+)
 from attending.training.rows import Rows
 from attending.training.student import with_start
 
@@ -268,6 +275,58 @@ def test_stopped_and_resumed_the_teacher_is_not_asked_again(
     with pytest.raises(AssertionError, match="asked again"):
         (tmp_path / ANSWERS).write_bytes(b"half a file")
         student(teacher, run=tmp_path)
+
+
+def test_with_vectors_a_student_sees_documents_as_its_teacher_does(student, teacher, messages):
+    def distance(weight):
+        settings = {"training.epochs": 6, "distillation.vectors": weight}
+        mine = student(teacher, settings=settings).model.pooled(messages[:8])
+        return float(((mine - teacher.pooled(messages[:8])) ** 2).mean())
+
+    assert distance(10.0) < 0.7 * distance(None)
+
+
+def test_vectors_are_of_the_first_teacher_and_kept(
+    student, teacher, train, same, messages, tmp_path, monkeypatch
+):
+    import signal
+
+    def stop(event):
+        if event.kind == "step" and event.step == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    settings = {"distillation.vectors": 1.0, "distillation.copies": 1}
+    whole = student(teacher, settings=settings)
+    with pytest.raises(TrainingInterrupted):
+        student(teacher, settings=settings, run=tmp_path, listener=stop)
+    assert (tmp_path / VECTORS).is_file()
+
+    def never(*_, **__):
+        raise AssertionError("the teacher was asked again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(teacher), "pooled", never)
+        assert same(student(teacher, settings=settings, run=tmp_path), whole)
+    rows, other = Rows(messages[8:], ()), train(training__epochs=1).model
+    soft = np.zeros((40, 3), dtype=np.float32)
+    soft[3] = np.nan
+    found = Lesson((teacher, other)).vectors(
+        whole.model.recipe, rows, soft, whole.model.network, tmp_path
+    )
+    assert np.isnan(found[3]).all()
+    rest = [d for i, d in enumerate(messages[8:]) if i != 3]
+    np.testing.assert_allclose(np.delete(found, 3, 0), teacher.pooled(rest), atol=1e-5)
+
+
+def test_vectors_need_a_network_of_the_same_width(student, train, teacher, tiny_recipe, messages):
+    settings = {"distillation.vectors": 1.0, "training.epochs": 1}
+    with pytest.raises(TrainingError, match=r'needs a network as teacher.*"tfidf-logistic"'):
+        student(train("tfidf-logistic").model, settings=settings)
+    with pytest.raises(TrainingError, match=r"as wide as the student.s.*vectors unset"):
+        recurrent = tiny_recipe("bilstm-attention").override(
+            {"distillation.kind": "soft-targets", "encoder.hidden": 3} | settings
+        )
+        distil(teacher, recurrent, messages[8:], development=messages[:8])
 
 
 def test_an_unfinished_run_of_another_teacher_does_not_go_on(student, teacher, train, tmp_path):

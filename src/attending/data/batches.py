@@ -28,6 +28,7 @@ def collate(
     soft: Sequence[NDArray[np.float32] | None] = (),
     limit: int = 0,
     shortlist: NDArray[np.int64] | None = None,
+    vectors: Sequence[NDArray[np.float32] | None] = (),
 ) -> Batch:
     """Make a batch of windowed documents; ``pad`` is the id of the padding token.
 
@@ -35,12 +36,13 @@ def collate(
 
     ``targets`` are one label position a document, or with ``labels`` (their number) any number of
     them; ``None`` for a document without labels, of which ``soft``, a row (L,) each, then says all.
+    ``vectors``, a row (H,) each, are a teacher's of the documents.
     ``join`` adds the layout of whole documents, and with it ``evidence``: (label position,
     token number) of each document's annotated tokens. ``lexical`` is what words say of these
     documents, and ``shortlist`` (B, K) are the labels that are to be scored of each: both go along
     as they are. Returns ids and mask (W, T), document (W,),
-    targets (B,) int64 or (B, L) float32 of 0 and 1, -1 where there are none, soft (B, L), layout
-    and positions (B, S).
+    targets (B,) int64 or (B, L) float32 of 0 and 1, -1 where there are none, soft (B, L), vectors
+    (B, H), layout and positions (B, S).
     """
     rows = [(i, w) for i, d in enumerate(documents) for w in d.windows]
     ids, mask = padded([w for _, w in rows], pad, limit)
@@ -51,13 +53,14 @@ def collate(
         document=torch.tensor([i for i, _ in rows]),
         size=len(documents),
         targets=None if targets is None else _targets(targets, labels),
-        soft=_soft(soft),
+        soft=_stacked(soft),
         layout=layout,
         positions=positions,
         evidence=_cells(documents, evidence) if join and any(evidence) else None,
         lexical=lexical,
         words=_words(documents, ids) if any(d.words for d in documents) else None,
         shortlist=None if shortlist is None else torch.from_numpy(shortlist),
+        vectors=_stacked(vectors),
     )
 
 
@@ -103,8 +106,8 @@ def _cells(documents: Sequence[Windowed], evidence: Sequence[Sequence[tuple[int,
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 3)
 
 
-def _soft(rows: Sequence[NDArray[np.float32] | None]) -> Tensor | None:
-    """Return soft targets (B, L), if documents have any."""
+def _stacked(rows: Sequence[NDArray[np.float32] | None]) -> Tensor | None:
+    """Return what a teacher says of each document, a row each, if it says anything."""
     known = [row for row in rows if row is not None]
     return torch.from_numpy(np.stack(known)) if known else None
 

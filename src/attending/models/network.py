@@ -177,6 +177,9 @@ class Network(nn.Module):
         if batch.targets is not None:
             own = None if labels is None or self.label_wise else self.head(labels.states)
             loss = self._loss(logits, batch, own)
+            if batch.vectors is not None and self.distillation is not None:
+                merged = pool_windows(pooled, batch.document, batch.size, "mean")
+                loss = loss + self.distillation.of_vectors(merged, batch.vectors)
             loss = loss if extra is None else loss + extra
             known = _known(batch)
             if self.descriptions is not None and known is not None and len(known):

@@ -189,7 +189,9 @@ class NeuralModel:
         windowed = self.windower([d.text for d in documents])
         return attribute(self.network, windowed, self.pad, chosen, positions)
 
-    def pooled(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+    def pooled(
+        self, documents: Sequence[Document], *, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
         """Return the vectors that the head reads, (N, H); windows are averaged.
 
         Raises:
@@ -200,12 +202,17 @@ class NeuralModel:
             raise ModelError("a document without text has no vector", step="Leave it out.")
         out = np.zeros((len(windowed), self.network.encoder.width), dtype=np.float32)
         self.network.eval()
+        done = 0
         for batch in by_length([w.length for w in windowed], _BATCH):
             packed = collate([windowed[i] for i in batch], self.pad, join=self.network.joins)
+            packed = packed.to(self.network.device)
             with torch.inference_mode():
                 vectors = self.network(packed).pooled
             merged = pool_windows(vectors, packed.document, packed.size, "mean")
-            out[batch] = merged.float().numpy()
+            out[batch] = merged.float().cpu().numpy()
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(windowed))
         return out
 
     def save(self, folder: Path) -> None:

@@ -33,6 +33,13 @@ class SoftTargets(Spec):
         "out, parts, parts of two; a pass over the rows then takes each text or one of its copies, "
         "so training costs the same, the teacher's answers as many times more",
     )
+    vectors: float | None = Field(
+        None,
+        gt=0,
+        description="weight of the squared distance between the vectors that student and teacher "
+        "make of a document, which says more of it than a few probabilities; of several teachers "
+        "the first one's; unset: not looked at",
+    )
     calibrated: bool = Field(
         False,
         description="divide the teacher's scores by its fitted temperature first, which makes "

@@ -2,7 +2,8 @@
 
 import hashlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from attending.data.folding import text_key
 from attending.data.wording import plural
 from attending.errors import TrainingError
 from attending.models.base import Model, Progress
+from attending.models.network import Network
+from attending.models.neural import NeuralModel
 from attending.models.store import portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
@@ -27,8 +30,8 @@ from attending.records import Document, LabelSet
 from attending.training.precision import resolve
 from attending.training.rows import Rows
 
-ANSWERS = "teacher.safetensors"
-_SHOWN = 16
+ANSWERS, VECTORS = "teacher.safetensors", "teacher-vectors.safetensors"
+_NAME, _SHOWN = "answers", 16
 Floats = NDArray[np.float32]
 
 
@@ -126,21 +129,50 @@ class Lesson:
         self, documents: Sequence[Document], labels: LabelSet, path: Path, precision: str
     ) -> Floats:
         """Return the teachers' scores, (K, N, L), from a file if it has the right ones."""
-        whole = [*self.fingerprints, labels.hash, Corpus(tuple(documents)).fingerprint, precision]
-        key = hashlib.sha256("\n".join(whole).encode()).hexdigest()
-        kept = _read(path, key)
-        if kept is not None:
-            return kept
-        found = []
-        for number, teacher in enumerate(self.teachers):
-            device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
-            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-                found.append(_scores(teacher, documents, labels, self._part(number)))
-        answers = np.stack(found)
-        part = path.with_name(f".{path.name}")
-        save_file({"logits": answers}, part, metadata={"key": key})
-        part.replace(path)
-        return answers
+
+        def make() -> Floats:
+            found = []
+            for number, teacher in enumerate(self.teachers):
+                with _precise(teacher, precision):
+                    found.append(_scores(teacher, documents, labels, self._part(number)))
+            return np.stack(found)
+
+        return _kept(path, (*self.fingerprints, labels.hash, precision), documents, make)
+
+    def vectors(
+        self, recipe: Recipe, rows: Rows, soft: Floats, student: Network, folder: Path
+    ) -> Floats | None:
+        """Return what the first teacher makes of training and transfer rows, (N, H), if wanted.
+
+        A row without an answer in ``soft``, (N, L), is all NaN. They are kept as the answers are.
+
+        Raises:
+            TrainingError: If the teacher's vectors are not as wide as the student's.
+        """
+        if recipe["distillation"].vectors is None:
+            return None
+        teacher = self.teachers[0]
+        own = student.encoder.width
+        width = teacher.network.encoder.width if isinstance(teacher, NeuralModel) else 0
+        if not isinstance(teacher, NeuralModel) or width != own:
+            raise TrainingError(
+                "distillation.vectors needs a network as teacher, with vectors as wide as the "
+                "student's",
+                where=f'recipe "{recipe.name}"',
+                found=f'"{teacher.recipe.name}"' + (f", {width} and {own}" if width else ""),
+                step="Leave distillation.vectors unset.",
+            )
+        documents = (*rows.train, *rows.transfer)
+        precision = resolve(recipe["training"].precision)
+
+        def make() -> Floats:
+            read = np.flatnonzero(np.isfinite(soft).all(axis=1)).tolist()
+            found = np.full((len(documents), width), np.nan, dtype=np.float32)
+            with _precise(teacher, precision):
+                found[read] = teacher.pooled([documents[i] for i in read], progress=self.progress)
+            return found
+
+        return _kept(folder / VECTORS, (self.fingerprints[0], precision), documents, make)
 
     def _part(self, number: int) -> Progress | None:
         """Return what to tell of one teacher's progress, as a part of all teachers'."""
@@ -249,13 +281,35 @@ def _scores(
     return out
 
 
+def _precise(teacher: Model, precision: str) -> AbstractContextManager[Any]:
+    """Let a teacher compute in a precision, where it is a network."""
+    device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def _kept(
+    path: Path, made_of: Sequence[str], documents: Sequence[Document], make: Callable[[], Floats]
+) -> Floats:
+    """Return what a teacher says of documents, from a file if it is of these; else keep it."""
+    whole = [*made_of, Corpus(tuple(documents)).fingerprint]
+    key = hashlib.sha256("\n".join(whole).encode()).hexdigest()
+    kept = _read(path, key)
+    if kept is not None:
+        return kept
+    made = make()
+    part = path.with_name(f".{path.name}")
+    save_file({_NAME: made}, part, metadata={"key": key})
+    part.replace(path)
+    return made
+
+
 def _read(path: Path, key: str) -> Floats | None:
-    """Return kept scores, if the file is whole and of the same teachers and rows."""
+    """Return what was kept, if the file is whole and of the same teachers and rows."""
     try:
         with safe_open(path, framework="numpy") as file:
             if (file.metadata() or {}).get("key") != key:
                 return None
-            kept: Floats = file.get_tensor("logits")
+            kept: Floats = file.get_tensor(_NAME)
             return kept
     except (OSError, SafetensorError, KeyError):
         return None

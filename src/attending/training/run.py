@@ -78,6 +78,9 @@ def train_network(
         encoder=None if heir is None else first_layers(heir, recipe["encoder"]),
     )
     taken = () if heir is None else take_over(network, heir)
+    vectors = None
+    if lesson is not None and soft is not None:
+        vectors = lesson.vectors(recipe, rows, soft, network, folder)
     index, of_planting = None, dict[str, float]()
     if planted is not None and network.planting is not None:
         ranked, ranker, of_planting = planted
@@ -85,7 +88,7 @@ def train_network(
         network.planting.plant(ranker, ranked.relevance)
     listed = _shortlist(recipe, rows, labels)
     model = NeuralModel(recipe, labels, network, words=words, index=index, shortlist=listed)
-    examples = _examples(model, read, soft)
+    examples = _examples(model, read, soft, vectors)
     unanswered = 0 if soft is None else _unanswered(read, soft)
     if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
@@ -229,12 +232,20 @@ def _groups(examples: Sequence[Example]) -> list[int]:
 
 
 def _examples(
-    model: NeuralModel, rows: Sequence[Document], soft: NDArray[np.float32] | None = None
+    model: NeuralModel,
+    rows: Sequence[Document],
+    soft: NDArray[np.float32] | None = None,
+    vectors: NDArray[np.float32] | None = None,
 ) -> list[Example]:
     windowed: list[Windowed] = model.windower([d.text for d in rows])
     examples = [
         Example(
-            w, _target(model, d), _annotated(model, d, w), row, None if soft is None else soft[row]
+            w,
+            _target(model, d),
+            _annotated(model, d, w),
+            row,
+            None if soft is None else soft[row],
+            None if vectors is None else vectors[row],
         )
         for row, (w, d) in enumerate(zip(windowed, rows, strict=True))
         if w.windows and (soft is None or np.isfinite(soft[row]).all())

@@ -46,6 +46,7 @@ class Example:
     target: ``None`` without labels.
     evidence: (label position, token number) of annotated tokens.
     soft: a teacher's probabilities, (L,).
+    vector: what a teacher makes of the document, (H,).
     row: the document's number among the training rows.
     """
 
@@ -54,6 +55,7 @@ class Example:
     evidence: tuple[tuple[int, int], ...] = ()
     row: int = 0
     soft: NDArray[np.float32] | None = None
+    vector: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
             join=self.plan.joins,
             evidence=[e.evidence for e in examples],
             soft=[e.soft for e in examples],
+            vectors=[e.vector for e in examples],
             lexical=None if words is None else matches_of(words, [e.row for e in examples]),
         )
 
