@@ -5,8 +5,9 @@
     python benchmarks/study_page.py triage-study table3 table4 [--picture]
 
 The page is the text of benchmarks/pages/NAME.md, then each study's own tables, one heading level
-down. With --picture, the dot plots of the first study's report are drawn beside it (this needs
-playwright and a Chromium).
+down. With --picture, a picture of each study's report is drawn beside it, the learning curves where
+there are some, else the dot plot (this needs playwright and a Chromium): NAME.png of the first
+study, NAME-FOLDER.png of the others.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def tables_of(folder: Path) -> str:
 
 
 def draw(folder: Path, target: Path) -> None:
-    """Draw the first picture of a study's report."""
+    """Draw the learning curves of a study's report, or else its first dot plot."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -33,7 +34,9 @@ def draw(folder: Path, target: Path) -> None:
             viewport={"width": 900, "height": 900}, device_scale_factor=2, color_scheme="light"
         )
         page.goto((folder / "report.html").resolve().as_uri())
-        page.locator("svg").first.screenshot(path=target)
+        curves = page.locator("section[aria-labelledby^=curve] svg")
+        found = curves if curves.count() else page.locator("svg")
+        found.first.screenshot(path=target)
         browser.close()
 
 
@@ -53,8 +56,8 @@ def main() -> None:
     preface = (HERE / "pages" / f"{given.name}.md").read_text(encoding="utf-8").strip()
     text = "\n\n".join([preface, *map(tables_of, given.folders)])
     (DOCS / f"{given.name}.md").write_text(f"{text}\n", encoding="utf-8")
-    if given.picture:
-        draw(given.folders[0], DOCS / f"{given.name}.png")
+    for number, folder in enumerate(given.folders if given.picture else ()):
+        draw(folder, DOCS / f"{given.name}{f'-{folder.name}' if number else ''}.png")
 
 
 if __name__ == "__main__":

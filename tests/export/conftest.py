@@ -10,8 +10,9 @@ import torch
 
 from attending.export.folder import export_model
 from attending.models.network import Network
-from attending.models.neural import NeuralModel
+from attending.models.neural import NeuralModel, plants
 from attending.models.store import save_model
+from attending.parts.planting.word_index import WordIndex
 from attending.records import Document, Label, LabelSet
 
 pytest.importorskip("onnx")
@@ -53,14 +54,24 @@ def untrained(tiny_recipe: Callable[..., Any]) -> Callable[..., NeuralModel]:
         changes = {key.replace("__", "."): value for key, value in settings.items()}
         recipe = tiny_recipe(name, **({"encoder__layers": 2} if taught else {}))
         recipe = recipe.override(plain | changes)
+        texts = [d.text for d in ROWS]
+        index = WordIndex.learn(texts, min_count=1) if plants(recipe) else None
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(7)
             network = Network(
-                recipe, LABELS, counts=[3, 2, 1], documents=6, texts=[d.text for d in ROWS]
+                recipe,
+                LABELS,
+                counts=[3, 2, 1],
+                documents=6,
+                texts=texts,
+                words=None if index is None else len(index),
             )
             for parameter in network.parameters():  # so that nothing starts at zero
                 parameter.data += 0.05 * torch.randn_like(parameter)
-        return NeuralModel(recipe, LABELS, network.eval())
+            if network.planting is not None and index is not None:
+                network.planting.static_words.random_(2, len(index))
+                network.planting.static_scores.uniform_(0.0, 3.0)
+        return NeuralModel(recipe, LABELS, network.eval(), index=index)
 
     return make
 
@@ -114,3 +125,13 @@ def copied(tmp_path: Path) -> Callable[[Path], Path]:
 def logits_of() -> Callable[..., list[Any]]:
     """Return a function that gives the raw scores of rows."""
     return lambda model, rows: [s.logits for s in model.scores(rows)]
+
+
+@pytest.fixture(scope="session")
+def plant_folder(
+    untrained: Callable[..., NeuralModel], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Return the export of a tiny plant, for read-only use."""
+    folder = tmp_path_factory.mktemp("exported") / "plant"
+    export_model(untrained("plant"), folder, MIXED, sample="a few messages")
+    return folder

@@ -1,6 +1,7 @@
 """An exported model answers as its model does, without torch, whatever it is made of."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ from attending.export.graph import write_graph
 from attending.export.quantize import Plan, layers_of, quantize
 from attending.export.runtime import THREADS, ExportedModel, merge
 from attending.export.signature import GRAPH, PROBE, TOKENIZER
+from attending.export.signature import PLANTED as WORDS_PLANTED
 from attending.models.store import load_model, save_model
 from attending.recipe import Recipe, shipped
 from attending.records import Document, Unreadable
@@ -64,6 +66,8 @@ def graph_of(model, folder):
     folder.mkdir()
     signature = write_graph(model, folder / GRAPH)
     model.network.encoder.tokenizer.backend_tokenizer.save(str(folder / TOKENIZER))
+    if model.index is not None:
+        model.index.save(folder / WORDS_PLANTED)
     facts = {"graph": signature.to_dict()}
     return ExportedModel(folder, model.recipe, model.labels, model.decision, facts, threads=1)
 
@@ -87,10 +91,26 @@ def test_recurrent_encoders_are_as_before(name, untrained, tmp_path, mixed):
     assert_same(model, graph_of(model, tmp_path / "graph"), mixed)
 
 
+@pytest.mark.parametrize("settings", [{}, {"planting__tokens": 3}, {"windows__join": "logits"}])
+def test_planted_attention_is_as_before(settings, untrained, tmp_path, mixed):
+    model = untrained("plant", **settings)
+    exported = graph_of(model, tmp_path / "graph")
+    assert exported.methods == ("label-weights",)
+    assert_same(model, exported, mixed)
+    bare = replace_index(exported, None)
+    assert gap(logits_of(model, mixed), logits_of(bare, mixed)) > 1e-2
+
+
+def replace_index(exported, index):
+    exported.windower.index = index
+    return exported
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
-def test_planted_attention_is_refused(name, untrained, tmp_path):
-    with pytest.raises(ModelError, match="the graph takes no words"):
-        graph_of(untrained(name), tmp_path / "graph")
+def test_every_planted_recipe_is_as_before(name, untrained, tmp_path, mixed):
+    model = untrained(name)
+    assert_same(model, graph_of(model, tmp_path / "graph"), mixed)
 
 
 @pytest.mark.slow
@@ -187,7 +207,25 @@ def test_a_graph_has_any_number_of_labels_asked_for(lame, lame_folder, mixed):
     assert all(not f.scores for f in exported.token_scores(mixed, labels=()))
 
 
-def test_predicting_needs_no_torch(lesa_folder, lame_folder):
+def test_a_planted_model_takes_its_words_along(untrained, plant_folder, tmp_path, mixed):
+    exported = load_model(plant_folder)
+    assert (plant_folder / WORDS_PLANTED / TOKENIZER).is_file()
+    assert_same(untrained("plant"), exported, mixed)
+    again = load_model(save_model(exported, tmp_path / "again"))
+    assert gap(logits_of(again, mixed), logits_of(exported, mixed)) == 0
+
+
+def test_an_export_of_before_there_were_planted_words_still_opens(lesa_folder, tmp_path, mixed):
+    folder = tmp_path / "old"
+    shutil.copytree(lesa_folder, folder)
+    facts = json.loads((folder / "attending.json").read_text())
+    del facts["graph"]["plants"]
+    (folder / "attending.json").write_text(json.dumps(facts))
+    old = load_model(folder)
+    assert gap(logits_of(old, mixed), logits_of(load_model(lesa_folder), mixed)) == 0
+
+
+def test_predicting_needs_no_torch(lesa_folder, lame_folder, plant_folder):
     code = """
 import sys
 from attending.explain.evidence import explain
@@ -202,7 +240,7 @@ for folder in sys.argv[1:]:
 print(*sorted({"torch", "transformers", "onnxscript", "sklearn"} & set(sys.modules)), "none")
 """
     run = subprocess.run(
-        [sys.executable, "-c", code, str(lesa_folder), str(lame_folder)],
+        [sys.executable, "-c", code, str(lesa_folder), str(lame_folder), str(plant_folder)],
         capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
     assert run.stdout.split() == ["none"]

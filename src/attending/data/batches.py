@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attending.data.layout import document_layout
+from attending.data.layout import document_layout, words_under
 from attending.data.windows import Window, Windowed
 from attending.tensors import Batch, LexicalMatches
 
@@ -58,22 +58,12 @@ def collate(
         positions=positions,
         evidence=_cells(documents, evidence) if join and any(evidence) else None,
         lexical=lexical,
-        words=_words(documents, ids) if any(d.words for d in documents) else None,
+        words=torch.from_numpy(words_under(documents, ids.shape[1]))
+        if any(d.words for d in documents)
+        else None,
         shortlist=None if shortlist is None else torch.from_numpy(shortlist),
         vectors=_stacked(vectors),
     )
-
-
-def _words(documents: Sequence[Windowed], ids: Tensor) -> Tensor:
-    """Return the word under each token, (W, T) int64, 0 for special tokens and padding."""
-    found = torch.zeros_like(ids)
-    row = 0
-    for document in documents:
-        for window in document.windows:
-            own = document.words[window.first : window.first + window.tokens]
-            found[row, window.before : window.before + len(own)] = torch.tensor(own)
-            row += 1
-    return found
 
 
 def rounded(width: int, limit: int) -> int:

@@ -52,6 +52,18 @@ def _layout(document: Windowed, row: int, width: int) -> tuple[Ints, Ints]:
     return np.concatenate([before, cells, after]), numbers
 
 
+def words_under(documents: Sequence[Windowed], width: int) -> Ints:
+    """Return the word under each cell, (W, width), 0 for special tokens and padding."""
+    found = np.zeros((sum(len(d.windows) for d in documents), width), np.int64)
+    row = 0
+    for document in documents:
+        for window in document.windows:
+            own = document.words[window.first : window.first + window.tokens]
+            found[row, window.before : window.before + len(own)] = own
+            row += 1
+    return found
+
+
 def over_tokens(document: Windowed, table: NDArray[np.float32], adds_up: bool) -> tuple[float, ...]:
     """Lay the windows' columns (W, T) over a text's tokens; overlaps are summed or averaged."""
     total = np.zeros(len(document.offsets))

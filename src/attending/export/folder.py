@@ -17,7 +17,7 @@ from attending.export.parity import Answers, Parity, Tolerance, compare
 from attending.export.probe import write_probe
 from attending.export.quantize import Plan, choose
 from attending.export.runtime import ExportedModel
-from attending.export.signature import GRAPH, PARITY, TOKENIZER, WORDS
+from attending.export.signature import GRAPH, PARITY, PLANTED, TOKENIZER, WORDS
 from attending.models.base import Model
 from attending.models.store import (
     EXPORTED,
@@ -88,6 +88,8 @@ def export_model(
         if signature.listens and model.words is not None:
             (parts / WORDS).mkdir()
             model.words.save(parts / WORDS)
+        if signature.plants and model.index is not None:
+            model.index.save(parts / PLANTED)
         graph = signature.to_dict() | {"int8": int8}
         facts = {
             **model.facts,

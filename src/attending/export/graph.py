@@ -19,7 +19,7 @@ from attending.export.lean import OPSET, lean_encoder, whole_masks
 from attending.export.recurrent import recurrent_operators
 from attending.export.signature import Signature
 from attending.models.attribution import methods_of
-from attending.models.network import Network, join
+from attending.models.network import Network, join, laid_out
 from attending.models.neural import NeuralModel
 from attending.tensors import AttentionTrace, LabelStates, LexicalMatches, TokenStates
 
@@ -65,7 +65,8 @@ class Graph(nn.Module):
 
         ids (W, T) int64; mask (W, T) bool; layout (B, S) int64 as of ``Batch``; labels (l,) int64,
         those whose weights are asked for; match_document, match_label (Z,) int64 and match_score
-        (Z,): what words say. Returns logits (W or B, L), pooled (W or B, H) and the weights.
+        (Z,): what words say; words (W, T) int64: the word under each token. Returns logits
+        (W or B, L), pooled (W or B, H) and the weights.
         """
         more = dict(zip(self.signature.inputs, inputs, strict=True))
         ids, mask = more.pop("ids"), more.pop("mask")
@@ -98,14 +99,27 @@ class Graph(nn.Module):
         pieces = []
         for start in range(0, len(self.states.states), LABELS_AT_ONCE):
             which = slice(start, start + LABELS_AT_ONCE)
-            some = self.states.rows(which)
-            pieces.append(network.head(attend(prepared, some, weights=False).context, some, which))
+            some, bias = self.states.rows(which), self._bias(more, which)
+            found = attend(prepared, some, weights=False, **bias)
+            pieces.append(network.head(found.context, some, which))
         pooled = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
         pooled = pooled / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
         weights = None
         if self.signature.method:
-            weights = attend(prepared, self.states.rows(more["labels"])).weights
+            asked = more["labels"]
+            bias = self._bias(more, asked)
+            weights = attend(prepared, self.states.rows(asked), **bias).weights
         return torch.cat(pieces, dim=1), pooled, weights
+
+    def _bias(self, more: Mapping[str, Tensor], which: slice | Tensor) -> dict[str, Tensor]:
+        """Return what is planted on the tokens for some labels, if anything is."""
+        if not self.signature.plants:
+            return {}
+        assert self.network.planting is not None
+        words = more["words"]
+        if self.signature.joins:
+            words = laid_out(words, more["layout"])
+        return {"bias": self.network.planting(words, which)}
 
     def _listen(self, logits: Tensor, more: Mapping[str, Tensor]) -> Tensor:
         assert self.network.lexical is not None
@@ -135,12 +149,6 @@ def signature_of(model: NeuralModel) -> Signature:
             where=f'recipe "{model.recipe.name}"',
             step='Train it with --set windows.join="tokens", or with --set lexical.weight=0.',
         )
-    if network.planting is not None:
-        raise ModelError(
-            "attends where words are planted, and the graph takes no words",
-            where=f'recipe "{model.recipe.name}"',
-            step="Use the model folder itself: every verb takes it.",
-        )
     if model.shortlist is not None:
         raise ModelError(
             "scores the labels of a shortlist, and the graph all labels",
@@ -156,6 +164,7 @@ def signature_of(model: NeuralModel) -> Signature:
         method=method,
         by_label=method == "label-weights",
         listens=listens,
+        plants=network.planting is not None,
     )
 
 
@@ -238,6 +247,7 @@ def _examples(signature: Signature) -> tuple[Tensor, ...]:
         "match_document": torch.zeros(5, dtype=torch.int64),
         "match_label": torch.zeros(5, dtype=torch.int64),
         "match_score": torch.zeros(5),
+        "words": torch.randint(0, 2, (windows, tokens)),
     }
     return tuple(values[name] for name in signature.inputs)
 
@@ -256,6 +266,7 @@ def _dimensions(signature: Signature) -> tuple[Any, ...]:
         "match_document": {0: matches},
         "match_label": {0: matches},
         "match_score": {0: matches},
+        "words": {0: windows, 1: tokens},
     }
     return tuple(shapes[name] for name in signature.inputs)
 

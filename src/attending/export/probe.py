@@ -4,6 +4,7 @@ The inputs are token ids drawn at random, no text.
 """
 
 import json
+from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,8 +73,14 @@ def require_same_scores(model: "ExportedModel") -> None:
 def _scores(model: "ExportedModel", texts: list[list[int]]) -> NDArray[np.float64]:
     """Return logits (N, L) of token ids, of many labels the first."""
     rows = []
+    known = len(model.windower.index) if isinstance(model.windower.index, Sized) else 1
     for ids in texts:
         window = Window(tuple(ids), 0, len(ids), before=0)
-        windowed = Windowed((window,), ((0, 0),) * len(ids), Coverage(len(ids), len(ids), 1))
+        windowed = Windowed(
+            (window,),
+            ((0, 0),) * len(ids),
+            Coverage(len(ids), len(ids), 1),
+            words=tuple(i % known for i in ids),
+        )
         rows.append(model.logits([Document("probe", "")], [windowed])[0, :_LABELS])
     return np.array(rows)

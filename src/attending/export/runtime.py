@@ -16,15 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending import registry
-from attending.data.layout import by_length, document_layout, over_tokens
+from attending.data.layout import by_length, document_layout, over_tokens, words_under
 from attending.data.windows import Windowed, Windower
 from attending.errors import MissingExtra, ModelError
 from attending.export.probe import require_same_scores
-from attending.export.signature import GRAPH, PARITY, PROBE, TOKENIZER, WORDS, Signature
+from attending.export.signature import (
+    GRAPH,
+    PARITY,
+    PLANTED,
+    PROBE,
+    TOKENIZER,
+    WORDS,
+    Signature,
+)
 from attending.export.tokens import FastTokenizer
 from attending.models.base import Progress, Scored, TokenScores, decide, require_method
 from attending.models.windowed import score_windowed
 from attending.parts.decoders import Decision
+from attending.parts.planting.word_index import WordIndex
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet, Prediction, Row
 
@@ -89,6 +98,8 @@ class ExportedModel:
             limit=self.signature.limit,
         )
         self.words = _read_words(folder, recipe, labels) if self.signature.listens else None
+        if self.signature.plants:
+            self.windower.index = WordIndex(FastTokenizer.read(folder / PLANTED / TOKENIZER))
         self._threads = threads or _threads()
         self._session, self._options = open_graph(folder / GRAPH, self._threads)
         self._alone: Any = self._session if self._threads == 1 else None
@@ -226,6 +237,8 @@ class ExportedModel:
             inputs["layout"], positions = document_layout(windowed, shape[1])
         if self.words is not None:
             inputs |= _matches(self.words, documents)
+        if self.signature.plants:
+            inputs["words"] = words_under(windowed, shape[1])
         return Packed(windowed, inputs, np.array([i for i, _ in rows]), positions)
 
     def _run(
@@ -241,12 +254,13 @@ class ExportedModel:
         return list(found)
 
     def save(self, folder: Path) -> None:
-        """Copy the graph, the tokenizer and the parity report to another folder."""
+        """Copy the graph, the tokenizers and the parity report to another folder."""
         for name in _COPIED:
             if (self.folder / name).is_file():
                 shutil.copyfile(self.folder / name, folder / name)
-        if self.words is not None:
-            shutil.copytree(self.folder / WORDS, folder / WORDS)
+        for name in (WORDS, PLANTED):
+            if (self.folder / name).is_dir():
+                shutil.copytree(self.folder / name, folder / name)
 
     @classmethod
     def load(

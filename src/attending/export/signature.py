@@ -1,13 +1,13 @@
 """What goes into an exported graph and comes out of it; written down beside it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from attending.errors import ModelError
 
-GRAPH, TOKENIZER, WORDS = "model.onnx", "tokenizer.json", "words"
+GRAPH, TOKENIZER, WORDS, PLANTED = "model.onnx", "tokenizer.json", "words", "planted-words"
 PARITY, PROBE = "parity.json", "probe.json"
 """What an exported folder holds beside what every model folder does."""
 
@@ -25,6 +25,7 @@ class Signature:
         by_label: Whether these are of single labels, (W or B, l, T or S), or of none, (W, T).
         listens: Whether what words say of the documents goes in.
         int8: Whether weights are rounded to int8.
+        plants: Whether the word under each token goes in, for attention where words are planted.
     """
 
     joins: bool
@@ -35,6 +36,7 @@ class Signature:
     by_label: bool
     listens: bool = False
     int8: bool = False
+    plants: bool = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -43,6 +45,7 @@ class Signature:
         named += ["layout"] if self.joins else []
         named += ["labels"] if self.by_label else []
         named += ["match_document", "match_label", "match_score"] if self.listens else []
+        named += ["words"] if self.plants else []
         return tuple(named)
 
     @property
@@ -63,7 +66,8 @@ class Signature:
         """
         found = facts.get("graph")
         known = {f.name for f in fields(cls)}
-        if not isinstance(found, Mapping) or set(found) != known:
+        needed = {f.name for f in fields(cls) if f.default is MISSING}
+        if not isinstance(found, Mapping) or not needed <= set(found) <= known:
             raise ModelError(
                 "does not say what its graph takes and gives",
                 where=str(folder),

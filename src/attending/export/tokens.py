@@ -41,6 +41,10 @@ class FastTokenizer:
         """How many different tokens there are."""
         return int(self._core.get_vocab_size())
 
+    def get_vocab(self) -> dict[str, int]:
+        """Return all tokens with their ids."""
+        return dict(self._core.get_vocab())
+
     def __call__(
         self, texts: str | Sequence[str], *, add_special_tokens: bool, **_: object
     ) -> dict[str, Any]:

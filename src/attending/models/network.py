@@ -314,8 +314,7 @@ class Network(nn.Module):
         """Return the words under the tokens that labels attend to, as ``tokens`` lays these out."""
         if batch.words is None or batch.layout is None:
             return batch.words
-        layout = batch.layout
-        return batch.words.flatten()[layout.clamp(min=0)] * (layout >= 0)
+        return laid_out(batch.words, batch.layout)
 
     def _group_loss(self, prepared: Any, batch: Batch) -> Tensor | None:
         """Return the loss of groups of labels, for attention that scores those first."""
@@ -346,6 +345,11 @@ def join(tokens: TokenStates, layout: Tensor) -> TokenStates:
     mask = layout >= 0
     states = flat[layout.clamp(min=0)] * mask.unsqueeze(-1)
     return TokenStates(states, mask)
+
+
+def laid_out(words: Tensor, layout: Tensor) -> Tensor:
+    """Lay the words under the windows' tokens (W, T) out as whole documents (B, S); 0 for none."""
+    return words.flatten()[layout.clamp(min=0)] * (layout >= 0)
 
 
 def label_chunks(labels: int, tokens: TokenStates) -> Iterator[slice]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
 
 from attending.errors import EncoderError
 
@@ -139,6 +138,8 @@ def _core(lowercase: bool) -> Tokenizer:
 
 
 def _wrapped(core: Tokenizer) -> Any:
+    from transformers import PreTrainedTokenizerFast  # which exported models do without
+
     return PreTrainedTokenizerFast(
         tokenizer_object=core,
         pad_token=PAD,

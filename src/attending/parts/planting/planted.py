@@ -59,18 +59,22 @@ class Planted(nn.Module):
         """Return scores (B, l, S) of the words under tokens (B, S) for some labels."""
         found = self.weight * (self.labels[which] @ self.words[words].transpose(1, 2))
         found = found + self.static_weight * self._static(words, which)
-        if self.keep and self.keep < words.shape[1]:
-            known = torch.where(words.unsqueeze(1) > PAD_ID, found, mask_value(found.dtype))
-            least = known.topk(self.keep, dim=2).values[..., -1:]
-            found = found.masked_fill(known < least, mask_value(found.dtype))
-        return found
+        return self._kept(found, words) if self.keep else found
+
+    def _kept(self, found: Tensor, words: Tensor) -> Tensor:
+        """Mask all but the ``keep`` best known words of each document, for each label."""
+        none = mask_value(found.dtype)
+        known = torch.where(words.unsqueeze(1) > PAD_ID, found, none)
+        # As many columns more: then there are enough of them, however short the documents are.
+        enough = nn.functional.pad(known, (0, self.keep), value=none)
+        least = enough.topk(self.keep, dim=2).values[..., -1:]
+        return found.masked_fill(known < least, none)
 
     def _static(self, words: Tensor, which: slice | Tensor) -> Tensor:
         """Look words up in the labels' own lists: (B, l, S)."""
         own, scores = self.static_words[which].long(), self.static_scores[which]
-        table = scores.new_zeros(len(own), len(self.words)).scatter_add(1, own, scores)
-        table[:, PAD_ID] = 0.0
-        return table[:, words].transpose(0, 1)
+        table = scores.new_zeros(own.shape[0], len(self.words)).scatter_add(1, own, scores)
+        return table[:, words].transpose(0, 1) * (words != PAD_ID).unsqueeze(1)
 
 
 def build_planted(spec: PlantedScores, *, words: int, labels: Any, **_: object) -> Planted:
