@@ -200,6 +200,26 @@ def test_nothing_planted_equals_learned_attention_bit_for_bit(fitted):
     assert gap(logits_of(planted, MIXED), learned) > 1e-3
 
 
+@pytest.mark.parametrize("name", ["lesa-bert", "lesa-bert-as-coded", "lame"])
+def test_words_are_planted_in_other_attention_or_nothing_changes(name, fitted, tmp_path):
+    plain = fitted(name)
+    planted, none = (
+        fit(
+            plain.recipe.override({"planting.kind": "ranked", "planting.min_count": 1} | more),
+            EIGHT, LABELS, development=(), seed=1,
+        ).model
+        for more in ({}, {"planting.weight": 0, "planting.static_weight": 0})
+    )  # fmt: skip
+    expected = logits_of(plain, MIXED)
+    assert gap(logits_of(none, MIXED), expected) == 0
+    assert gap(logits_of(planted, MIXED), expected) > 1e-3
+    assert "planted" in planted.methods
+    (found, *_) = planted.token_scores(MIXED[:1], method="planted")
+    assert set(found.scores) == set(LABELS.ids) and max(map(max, found.scores.values())) > 0
+    again = load_model(save_model(planted, tmp_path / "m"))
+    assert gap(logits_of(again, MIXED), logits_of(planted, MIXED)) == 0
+
+
 @pytest.mark.parametrize("name", NEURAL)
 def test_recording_changes_nothing(name, fitted):
     model = fitted(name)

@@ -101,6 +101,15 @@ def test_planted_attention_is_as_before(settings, untrained, tmp_path, mixed):
     assert gap(logits_of(model, mixed), logits_of(bare, mixed)) > 1e-2
 
 
+@pytest.mark.parametrize("name", ["lesa-bert", "lesa-bert-as-coded"])
+def test_lesa_with_planted_words_is_as_before(name, untrained, tmp_path, mixed):
+    model = untrained(name, planting__kind="ranked")
+    exported = graph_of(model, tmp_path / "graph")
+    assert_same(model, exported, mixed)
+    before = logits_of(model, mixed)
+    assert gap(before, logits_of(replace_index(exported, None), mixed)) > 1e-3
+
+
 def replace_index(exported, index):
     exported.windower.index = index
     return exported

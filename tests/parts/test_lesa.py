@@ -65,8 +65,12 @@ class DenseBert:
         inner = inner * (1 + ERF(inner / math.sqrt(2))) / 2
         return self.norm(self.linear(inner, f"{name}.output.dense") + x, f"{name}.output.LayerNorm")
 
-    def static(self, ids, labels, layers):
-        """All states of a document whose [CLS] row takes static label queries in ``layers``."""
+    def static(self, ids, labels, layers, bias=None):
+        """All states of a document whose [CLS] row takes static label queries in ``layers``.
+
+        ``bias`` (L, T) is added to what labels say of tokens.
+        """
+        bias = np.zeros((len(labels), len(ids))) if bias is None else bias
         x = self.embed(self.w["embeddings.word_embeddings.weight"][ids], np.arange(len(ids)))
         for number in range(self.layers):
 
@@ -76,16 +80,17 @@ class DenseBert:
                 if seen:
                     label_queries = self.linear(labels, f"{name}.query")[:, at]
                     for j in range(1, len(k)):
-                        for query in label_queries:
-                            scores[0, j] = max(scores[0, j], query @ k[j] / root)
+                        for query, planted in zip(label_queries, bias, strict=True):
+                            scores[0, j] = max(scores[0, j], query @ k[j] / root + planted[j])
                 return softmax(scores)
 
             x = self.layer(x, number, attention)
         return x
 
-    def inserted(self, ids, labels, layers):
+    def inserted(self, ids, labels, layers, bias=None):
         """[CLS] of a document with label tokens after [CLS] that every layer transforms."""
         count = len(labels)
+        bias = np.zeros((count, len(ids))) if bias is None else bias
         words = self.w["embeddings.word_embeddings.weight"][ids]
         rows = np.concatenate([words[:1], labels, words[1:]])
         positions = np.concatenate([np.zeros(1 + count, int), np.arange(1, len(ids))])
@@ -102,7 +107,8 @@ class DenseBert:
                 scores = np.where(sees, q @ k.T / math.sqrt(q.shape[1]), -np.inf)
                 if seen:
                     for column in range(1 + count, len(k)):
-                        scores[0, column] = scores[: 1 + count, column].max()
+                        said = scores[1 : 1 + count, column] + bias[:, column - count]
+                        scores[0, column] = max(scores[0, column], *said)
                 return softmax(scores)
 
             x = self.layer(x, number, attention)
@@ -145,6 +151,27 @@ def test_equals_the_equations_with_padding(kind, count, layers, encoder, padded)
         np.testing.assert_allclose(found[0], expected, atol=1e-5)
         found = found[1:]
     assert not len(found)
+
+
+@pytest.mark.parametrize("kind", ["static", "inserted"])
+def test_what_is_planted_is_added_to_what_labels_say(kind, encoder, padded):
+    ids, mask = padded(encoder)
+    labels = label_vectors(encoder, 3)
+    bias = 3 * torch.randn(*mask.shape[:1], 3, mask.shape[1], generator=torch.manual_seed(3))
+    part = (StaticLesa if kind == "static" else InsertedLesa)(None)
+    with torch.no_grad():
+        found = part(encoder, ids, mask, labels, bias=bias).context.numpy()
+    dense = DenseBert(encoder)
+    for row, real, planted, own in zip(ids, mask, bias, found, strict=True):
+        made = dense.static if kind == "static" else dense.inserted
+        planted = planted[:, real].double().numpy()
+        expected = made(row[real].numpy(), labels.states.double().numpy(), range(2), planted)
+        np.testing.assert_allclose(own, expected[0] if kind == "static" else expected, atol=1e-5)
+    plain = cls_of(part, encoder, ids, mask, labels).numpy()
+    assert np.abs(found - plain).max() > 1e-3
+    with torch.no_grad():
+        nothing = part(encoder, ids, mask, labels, bias=torch.zeros_like(bias)).context.numpy()
+    np.testing.assert_array_equal(nothing, plain)
 
 
 def test_the_reference_without_labels_is_the_encoder(encoder, padded):

@@ -73,15 +73,18 @@ class Graph(nn.Module):
         if self.network.label_wise:
             logits, pooled, weights = self._label_wise(ids, mask, more)
         else:
-            logits, pooled, weights = self._whole(ids, mask)
+            logits, pooled, weights = self._whole(ids, mask, more)
         if self.signature.listens:
             logits = self._listen(logits, more)
         return (logits, pooled) if weights is None else (logits, pooled, weights)
 
-    def _whole(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _whole(
+        self, ids: Tensor, mask: Tensor, more: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         trace = AttentionTrace() if self.signature.method else None
-        network = self.network
-        pooled = network.label_attention(network.encoder, ids, mask, self.states, trace).context
+        network, bias = self.network, self._bias(more, slice(None))
+        attended = network.label_attention(network.encoder, ids, mask, self.states, trace, **bias)
+        pooled = attended.context
         logits = network.head(pooled)
         if trace is None:
             return logits, pooled, None

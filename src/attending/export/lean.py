@@ -187,8 +187,9 @@ class LeanAttention:
         first = 1 + (call.inserted if call is not None and labelled else 0)
         rows = call.label_rows if call is not None and labelled else None
         trace = None if call is None else call.trace
+        bias = call.bias if call is not None and labelled else None
         if self.alone:
-            weights = self._weights(m.query(x[:, :first]), rows, x, mask)
+            weights = self._weights(m.query(x[:, :first]), rows, x, mask, bias)
             if trace is not None:
                 trace.cls.append(weights)
             return self._own(m.value(torch.matmul(weights, x))), None
@@ -199,7 +200,7 @@ class LeanAttention:
         )[0]
         if not labelled and trace is None:
             return context, None
-        weights = self._weights(query[:, :first], rows, key, mask)
+        weights = self._weights(query[:, :first], rows, key, mask, bias)
         if trace is not None:
             trace.cls.append(weights)
         if not labelled:
@@ -207,11 +208,19 @@ class LeanAttention:
         row = self._own(torch.matmul(weights, value))
         return torch.cat([row, context[:, 1:]], dim=1), None
 
-    def _weights(self, asked: Tensor, labels: Tensor | None, keys: Tensor, mask: Tensor) -> Tensor:
+    def _weights(
+        self,
+        asked: Tensor,
+        labels: Tensor | None,
+        keys: Tensor,
+        mask: Tensor,
+        bias: Tensor | None,
+    ) -> Tensor:
         """Return the first token's weights (W, h, T) on tokens with ``keys`` (W, T, H).
 
         asked (W, R + 1, H): its query, and those of labels among the tokens. labels (R, H): label
-        vectors apart from them. Each of its cells but the first is the highest of all queries'.
+        vectors apart from them. bias (W, R, T) is added to the scores of labels. Each of its cells
+        but the first is the highest of all queries'.
         """
         scores = self._scores(asked[:, :1] * self._heads, keys)
         others = [asked[:, 1:]] if asked.shape[1] > 1 else []
@@ -220,7 +229,8 @@ class LeanAttention:
             count = queries.shape[1]
             spread = (queries.unsqueeze(2) * self._heads).flatten(1, 2)  # (1 or W, R h, H)
             found = self._scores(spread, keys)
-            highest = found.reshape(found.shape[0], count, -1, keys.shape[1]).amax(dim=1)
+            found = found.reshape(found.shape[0], count, -1, keys.shape[1])
+            highest = (found if bias is None else found + bias.unsqueeze(2)).amax(dim=1)
             itself = torch.zeros(self.longest + count)
             itself[0] = mask_value(itself.dtype)
             scores = torch.maximum(scores, highest + itself[: keys.shape[1]])

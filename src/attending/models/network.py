@@ -128,12 +128,12 @@ class Network(nn.Module):
                 where=where,
                 step="Leave it out, or choose a recipe such as lame, laat or plm-icd.",
             )
-        takes = self.label_wise and self.label_attention.takes_bias
+        takes = getattr(self.label_attention, "takes_bias", False)
         if self.planting is not None and not takes:
             raise RecipeError(
                 f'nothing can be planted in label_attention "{recipe["label_attention"].kind}"',
                 where=where,
-                allowed="softmax, projected, joint, cross",
+                allowed="softmax, projected, joint, cross, lesa",
             )
         if self.descriptions is not None and not hasattr(self.head, "label_vectors"):
             raise RecipeError(
@@ -167,7 +167,12 @@ class Network(nn.Module):
             assert labels is not None
             logits, pooled, extra = self._label_wise(batch, labels, label_trace)
         else:
-            attended = self.label_attention(self.encoder, batch.ids, batch.mask, labels, trace)
+            more = {}
+            if self.planting is not None and batch.words is not None:
+                more["bias"] = self.planting(batch.words, slice(None))
+            attended = self.label_attention(
+                self.encoder, batch.ids, batch.mask, labels, trace, **more
+            )
             pooled = attended.context
             logits = self.head(attended.context)
         logits = pool_windows(logits, batch.document, batch.size, self.pool)

@@ -41,6 +41,7 @@ class AttentionCall:
     inserted: number of label tokens that stand right after [CLS] in the sequence; their own
         rows of the layer take the place of ``label_rows``.
     layers: which layers see labels; ``None`` means all.
+    bias: (W, L, T) what is added to the labels' scores in every layer and head, or ``None``.
     trace: where to record the [CLS] row, or ``None``.
     layer: how many layers have run, counted during the pass.
     """
@@ -51,6 +52,7 @@ class AttentionCall:
     layers: frozenset[int] | None = None
     trace: AttentionTrace | None = None
     layer: int = 0
+    bias: Tensor | None = None
 
     def next_sees_labels(self) -> bool:
         """Say whether the layer that runs now sees labels, and count it."""
@@ -66,17 +68,23 @@ def label_queries(module: Any, label_rows: Tensor, heads: int) -> Tensor:
     return queries.view(len(label_rows), heads, -1).transpose(0, 1)
 
 
-def cls_scores(queries: Tensor, key: Tensor, mask: Tensor, scaling: float) -> tuple[Tensor, Tensor]:
+def cls_scores(
+    queries: Tensor, key: Tensor, mask: Tensor, scaling: float, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Score [CLS] and labels against all keys and merge them into one row.
 
-    queries (W, heads, 1+L, d), the first is [CLS]'s; key (W, heads, T, d); mask (W, T) bool.
-    Returns the merged row (W, heads, T) and all scores (W, heads, 1+L, T). Both are scaled once
-    and masked before the maximum; column 0, [CLS] itself, keeps its own score.
+    queries (W, heads, 1+L, d), the first is [CLS]'s; key (W, heads, T, d); mask (W, T) bool; bias
+    (W, L, T) is added to the scores of labels. Returns the merged row (W, heads, T) and all scores
+    (W, heads, 1+L, T). Both are scaled once and masked before the maximum; column 0, [CLS] itself,
+    keeps its own score.
     Source: Si et al. 2020, equations 7-10. Deviation: equation 8 divides the label scores by
     sqrt(d) and equation 10 divides again; here all scores are divided once, the only reading
     under which the maximum compares like with like.
     """
     scores = torch.matmul(queries, key.transpose(-1, -2)) * scaling
+    if bias is not None:
+        planted = scores[:, :, 1:] + bias.unsqueeze(1).to(scores.dtype)
+        scores = torch.cat([scores[:, :, :1], planted], dim=2)
     scores = scores.masked_fill(~mask[:, None, None], mask_value(scores.dtype))
     merged = torch.cat([scores[:, :, 0, :1], scores[..., 1:].amax(dim=2)], dim=-1)
     return merged, scores
@@ -159,7 +167,7 @@ def attend(
         queries = torch.cat(
             [queries, rows.to(query.dtype).expand(query.shape[0], -1, -1, -1)], dim=2
         )
-    merged, scores = cls_scores(queries, key, call.mask, scale)
+    merged, scores = cls_scores(queries, key, call.mask, scale, call.bias if sees_labels else None)
     weights = masked_softmax(merged, call.mask[:, None])
     if call.trace is not None:
         call.trace.cls.append(weights)

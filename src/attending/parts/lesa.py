@@ -23,6 +23,7 @@ class StaticLesa(nn.Module):
     """
 
     reads_cls = True
+    takes_bias = True
 
     def __init__(self, layers: frozenset[int] | None) -> None:
         super().__init__()
@@ -35,13 +36,15 @@ class StaticLesa(nn.Module):
         mask: Tensor,
         labels: LabelStates | None = None,
         trace: AttentionTrace | None = None,
+        bias: Tensor | None = None,
     ) -> Attended:
         """Encode windows, ids and mask (W, T), with labels (L, H); returns [CLS], (W, H).
 
-        With no label at all the result is the plain encoder's, bit for bit.
+        With no label at all the result is the plain encoder's, bit for bit. bias (W, L, T), such
+        as what is planted, is added to the labels' scores in every layer.
         """
         rows = None if labels is None or not len(labels.states) else labels.states
-        call = AttentionCall(mask=mask, label_rows=rows, layers=self.layers, trace=trace)
+        call = AttentionCall(mask=mask, label_rows=rows, layers=self.layers, trace=trace, bias=bias)
         return Attended(encoder(ids, mask, call).states[:, 0])
 
 
@@ -61,10 +64,11 @@ class InsertedLesa(StaticLesa):
         mask: Tensor,
         labels: LabelStates | None = None,
         trace: AttentionTrace | None = None,
+        bias: Tensor | None = None,
     ) -> Attended:
         """Encode windows, ids and mask (W, T), with labels (L, H); returns [CLS], (W, H)."""
         if labels is None or not len(labels.states):
-            return super().forward(encoder, ids, mask, labels, trace)
+            return super().forward(encoder, ids, mask, labels, trace, bias)
         count = len(labels.states)
         words = encoder.word_embeddings(ids)
         rows = labels.states.to(words.dtype).expand(ids.shape[0], -1, -1)
@@ -76,7 +80,10 @@ class InsertedLesa(StaticLesa):
         keys = torch.cat([mask[:, :1], none, mask[:, 1:]], dim=1)
         if trace is not None:
             trace.inserted = count
-        call = AttentionCall(mask=keys, inserted=count, layers=self.layers, trace=trace)
+        if bias is not None:  # labels are columns, too, which nothing is planted on
+            free = bias.new_zeros(*bias.shape[:2], count)
+            bias = torch.cat([bias[..., :1], free, bias[..., 1:]], dim=2)
+        call = AttentionCall(mask=keys, inserted=count, layers=self.layers, trace=trace, bias=bias)
         tokens = encoder(
             None,
             inserted_mask(keys, count),
