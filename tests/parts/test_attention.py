@@ -81,6 +81,7 @@ def test_recording_a_plain_pass_gives_the_library_s_own_weights(family, encoder_
             attentions = encoder.model(ids, attention_mask=mask, output_attentions=True).attentions
         finally:
             encoder.model.set_attn_implementation(before)
-    torch.testing.assert_close(watched, plain, atol=1e-6, rtol=0)
+    # One more product than the fused kernel has: a few units in the last place of values above 1.
+    torch.testing.assert_close(watched, plain, atol=1e-6, rtol=1e-6)
     for recorded, expected in zip(trace.cls, attentions, strict=True):
         torch.testing.assert_close(recorded, expected[:, :, 0], atol=1e-6, rtol=0)
