@@ -6,12 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from attending.explain.evidence import WordScores, attach_spans, explained_words
-from attending.explain.pictures import (
-    attention_png,
-    examples_of_labels,
-    examples_per_label,
-    tsne_png,
-)
 from attending.models.base import Model, require_method
 from attending.records import Document, Prediction, Row, is_blank
 
@@ -72,6 +66,8 @@ def pick_examples(model: Model, rows: Sequence[Row], progress: Told | None = Non
     Of documents with several labels a few that show as many as they can. ``progress`` is told of
     the documents predicted.
     """
+    from attending.explain.pictures import examples_of_labels, examples_per_label
+
     predictions = model.predict(rows, progress=progress)
     if model.recipe.task == "multi":
         some = examples_of_labels(rows, predictions)
@@ -89,11 +85,15 @@ def pick_examples(model: Model, rows: Sequence[Row], progress: Told | None = Non
 
 def draw_words(path: Path, shown: Explained, model: Model, *, force: bool = False) -> None:
     """Draw explained rows, a panel each; see ``attention_png``."""
+    from attending.explain.pictures import attention_png  # brings matplotlib, which a page needn't
+
     attention_png(shown.rows, shown.predictions, shown.words, model.labels, path, force=force)
 
 
 def draw_map(path: Path, model: Model, rows: Sequence[Row], *, force: bool = False) -> None:
     """Draw a map of all documents that have a text; see ``tsne_png``."""
+    from attending.explain.pictures import tsne_png
+
     documents = [d for d in rows if isinstance(d, Document) and not is_blank(d.text)]
     labels = [d.label if d.label in model.labels.ids else None for d in documents]
     tsne_png(model.pooled(documents), labels, model.labels, path, force=force)

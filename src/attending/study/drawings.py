@@ -6,15 +6,16 @@ Source: Figures 4 and 5 of the LESA-BERT paper (Si et al. 2020, section 4.8).
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from attending.errors import ModelError
+from attending.errors import DataError, ModelError
 from attending.explain.rows import draw_map, draw_words, explain_rows, pick_examples
 from attending.models.base import Model
 from attending.models.store import load_model
 from attending.outputs import write_text
 from attending.records import Document
-from attending.study.folders import StudyFolder, plain_name
+from attending.study.folders import StudyFolder, plain_name, read_if_whole
 from attending.study.plan import Cell
 from attending.study.train import first_cells
 
@@ -25,9 +26,11 @@ _MADE = "made.json"
 def draw_study(home: StudyFolder, progress: Callable[[str], None] | None = None) -> list[Path]:
     """Draw what the study file asks for, unless that is done already; return what was drawn now.
 
-    All systems of a corpus show the same documents: those that the reference, or else the first
-    system with evidence, gives one a label of. Systems without evidence (or without document
-    vectors) have no such picture. ``progress`` is told which system is drawn.
+    The systems of a corpus show the same documents: one a label, chosen by the answers of the
+    reference, or else of the first system with evidence. One that may have learned from them, as
+    another seed's split can bring about, shows documents of its own test part. What can't be drawn
+    is left out: words of systems without evidence, maps of those without document vectors or of
+    too few documents. ``progress`` is told which system is drawn.
     """
     drawn: list[Path] = []
     if not home.study.head.pictures:
@@ -64,33 +67,36 @@ def _draw(
         model = load_model(home.cell(cell).model)
         test = home.study.corpora[corpus].parts(cell.seed, cell.fold).test
         if "words" in wanted and model.methods:
-            if shown is None:
-                shown = [test[i] for i in pick_examples(model, test)]
+            own = shown
+            if own is None or not {d.id for d in own} <= {d.id for d in test}:
+                own = [test[i] for i in pick_examples(model, test)]
+            shown = shown or own
             path = folder / f"{plain_name(name)}-words.png"
-            draw_words(path, explain_rows(model, shown), model, force=True)
-            drawn.append(path)
+            drawn += _drawn(path, partial(_words, path, model, own))
         if "map" in wanted:
-            drawn += _map(folder / f"{plain_name(name)}-map.png", model, test)
+            path = folder / f"{plain_name(name)}-map.png"
+            drawn += _drawn(path, partial(draw_map, path, model, test, force=True))
     return drawn
 
 
-def _map(path: Path, model: Model, test: Sequence[Document]) -> list[Path]:
-    """Draw a map, of a model that has document vectors."""
+def _words(path: Path, model: Model, rows: Sequence[Document]) -> None:
+    draw_words(path, explain_rows(model, rows), model, force=True)
+
+
+def _drawn(path: Path, draw: Callable[[], None]) -> list[Path]:
+    """Draw a picture, if it can be drawn; returns it, or nothing."""
     try:
-        draw_map(path, model, test, force=True)
-    except ModelError:
+        draw()
+    except (DataError, ModelError):
         return []
     return [path]
 
 
 def _key(home: StudyFolder, cells: Mapping[str, Cell]) -> str:
-    parts = [*home.study.head.pictures, *(home.digest(cell) for cell in cells.values())]
+    head = home.study.head
+    parts = [*head.pictures, str(head.reference), *(home.digest(cell) for cell in cells.values())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _is_drawn(folder: Path, key: str) -> bool:
-    try:
-        found = json.loads((folder / _MADE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and found.get("digest") == key
+    return read_if_whole(folder / _MADE).get("digest") == key

@@ -286,6 +286,14 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def read_if_whole(path: Path) -> dict[str, Any]:
+    """Return what a file of facts holds; nothing where it is missing or damaged."""
+    try:
+        return _read_json(path)
+    except StudyError:
+        return {}
+
+
 def _damaged(path: Path, error: Exception) -> StudyError:
     return StudyError(
         f"can't be read ({type(error).__name__})",

@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from attending.models.base import Model
 from attending.models.store import load_model
 from attending.outputs import write_text
 from attending.records import Document
-from attending.study.folders import StudyFolder, plain_name
+from attending.study.folders import StudyFolder, plain_name, read_if_whole
 from attending.study.plan import Cell
 from attending.study.train import first_cells
 
@@ -62,7 +61,7 @@ def time_study(home: StudyFolder, progress: Callable[[str], None] | None = None)
         cells = first_cells(home, corpus)
         digests = {system: home.digest(cell) for system, cell in cells.items()}
         path = _path(home, corpus)
-        if not cells or (path.is_file() and _read(path).get("digests") == digests):
+        if not cells or (path.is_file() and read_if_whole(path).get("digests") == digests):
             continue
         timing = _measure(home, corpus, cells, progress or (lambda _: None))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +74,7 @@ def read_timing(home: StudyFolder, corpus: str) -> Timing | None:
     path = _path(home, corpus)
     if not home.study.head.timing or not path.is_file():
         return None
-    body = _read(path)
+    body = read_if_whole(path)
     digests = body.pop("digests", {})
     cells = first_cells(home, corpus)
     systems = {
@@ -140,11 +139,3 @@ def _summary(
 
 def _path(home: StudyFolder, corpus: str) -> Path:
     return home.path / _FOLDER / f"{plain_name(corpus)}.json"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
