@@ -4,8 +4,7 @@
     python benchmarks/coding.py run cantemist --data-root DATA          # one line a cell
     python benchmarks/coding.py run codiesp codiesp-all --data-root DATA
     python benchmarks/coding.py run codiesp-es --data-root DATA         # with evidence
-    python benchmarks/coding.py collect hoc --study hoc                 # a finished study's table
-    python benchmarks/coding.py page cantemist codiesp hoc abstracts    # writes docs/results
+    python benchmarks/coding.py page cantemist codiesp                  # writes docs/results
 
 A cell (table, recipe, seed) is trained once and appended to benchmarks/results/TABLE.jsonl, so a
 stopped run goes on where it was; without --only the rows that need no network are made. A
@@ -15,7 +14,6 @@ Documents' codes that the label set lacks count as missed.
 
 import argparse
 import json
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -267,19 +265,13 @@ def evidence(model: Model, test: Sequence[Document]) -> Mapping[str, Any] | None
     }
 
 
-def collect(name: str, study: Path) -> None:
-    """Keep the table of a finished study for its page."""
-    shutil.copyfile(study / "table.md", RESULTS / f"study-{name}.md")
-
-
 def main() -> None:
-    """Run, collect or render."""
+    """Run or render."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("run", "collect", "page"))
+    parser.add_argument("what", choices=("run", "page"))
     parser.add_argument("names", nargs="+")
     parser.add_argument("--data-root", type=Path)
     parser.add_argument("--only", nargs="*", default=[], help="recipes, networks too")
-    parser.add_argument("--study", type=Path, help="folder of a finished study")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -288,10 +280,6 @@ def main() -> None:
             if given.data_root is None:
                 raise SystemExit("run needs --data-root")
             run(name, given.data_root, given.only)
-        elif given.what == "collect":
-            if given.study is None:
-                raise SystemExit("collect needs --study")
-            collect(name, given.study)
         else:
             from coding_page import write
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from coding import RESULTS, TABLES, read
+from coding import TABLES, read
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
@@ -109,15 +109,6 @@ def seconds(name: str) -> list[str]:
         "comparison.",
         "",
     ]
-
-
-def study(name: str, command: str) -> list[str]:
-    """Return the table of a finished study, or say that there is none yet."""
-    path = RESULTS / f"study-{name}.md"
-    if not path.is_file():
-        return [f"**Unfinished.** The study is not run yet: `{command}`.", ""]
-    body = path.read_text(encoding="utf-8").splitlines()
-    return [f"#{line}" if line.startswith("#") else line for line in body] + [""]
 
 
 def write(page: str) -> None:

@@ -1,4 +1,4 @@
-"""What the pages on coding say: CANTEMIST, CodiEsp, hallmarks of cancer, medical abstracts."""
+"""What the pages on coding say: CANTEMIST and CodiEsp."""
 
 from coding import read
 from coding_page import (
@@ -12,7 +12,6 @@ from coding_page import (
     missing,
     seconds,
     share,
-    study,
     variety,
 )
 
@@ -236,56 +235,4 @@ def _plausibility() -> list[str]:
     ]
 
 
-def hoc() -> list[str]:
-    """Return the page on hallmarks of cancer."""
-    command = "attending study benchmarks/studies/hoc.toml --out hoc --data-root DATA"
-    return [
-        "# Hallmarks of cancer",
-        "",
-        "1,580 abstracts with one to five of ten hallmarks, split 7:1:2 anew for each seed. The "
-        "label texts are our own words. Curves by training documents and the LAME paper's rows, "
-        "which are of another split of the same abstracts, stand in the study's report.",
-        "",
-        *_commands(
-            command,
-            "python benchmarks/coding.py collect hoc --study hoc",
-            "python benchmarks/coding.py page hoc",
-        ),
-        *study("hoc", command),
-    ]
-
-
-def abstracts() -> list[str]:
-    """Return the page on medical abstracts."""
-    lines = [
-        "# Medical abstracts, honestly split",
-        "",
-        "The corpus of five classes (14,438 rows) holds a text once for each of its classes, 42.5 "
-        "% of the rows share their text with another, always under another label. On a random "
-        "split 35 % of test texts are in training under a label that is wrong for the test row, "
-        "and no system that answers once a text can be right for more than 77.8 %: published "
-        "figures above that are of a split whose test rows were trained on. So two tasks are made "
-        "of it: texts with one class (8,298), and every text with all of its classes (11,227).",
-        "",
-        *_commands(
-            "python benchmarks/labels.py --data-root DATA",
-            *(
-                line
-                for kind in ("single", "multi")
-                for line in (
-                    f"attending study benchmarks/studies/abstracts-{kind}.toml "
-                    f"--out abstracts-{kind} --data-root DATA",
-                    "python benchmarks/coding.py collect "
-                    f"abstracts-{kind} --study abstracts-{kind}",
-                )
-            ),
-            "python benchmarks/coding.py page abstracts",
-        ),
-    ]
-    for kind, title in (("single", "Texts with one class"), ("multi", "All classes of a text")):
-        command = f"attending study benchmarks/studies/abstracts-{kind}.toml"
-        lines += [f"## {title}", "", *study(f"abstracts-{kind}", command)]
-    return lines
-
-
-PAGES = {"cantemist": cantemist, "codiesp": codiesp, "hoc": hoc, "abstracts": abstracts}
+PAGES = {"cantemist": cantemist, "codiesp": codiesp}

@@ -5,9 +5,9 @@
     python benchmarks/study_page.py triage-study table3 table4 [--picture]
 
 The page is the text of benchmarks/pages/NAME.md, then each study's own tables, one heading level
-down. With --picture, a picture of each study's report is drawn beside it, the learning curves where
-there are some, else the dot plot (this needs playwright and a Chromium): NAME.png of the first
-study, NAME-FOLDER.png of the others.
+down; without a study it is the text alone. With --picture, a picture of each study's report is
+drawn beside it, the learning curves where there are some, else the dot plot (this needs playwright
+and a Chromium): NAME.png of the first study, NAME-FOLDER.png of the others.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name")
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--picture", action="store_true")
     given = parser.parse_args()
     preface = (HERE / "pages" / f"{given.name}.md").read_text(encoding="utf-8").strip()

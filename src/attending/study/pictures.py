@@ -35,11 +35,26 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A system by training size: (rows, mean, half the bar) and, dashed, on training rows."""
+    """A system by training size or epoch: (which, mean, half the bar); dashed, on training rows."""
 
     name: str
-    points: tuple[tuple[int, float, float | None], ...]
-    training: tuple[tuple[int, float], ...] = ()
+    points: tuple[tuple[float, float, float | None], ...]
+    training: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """The horizontal axis of curves: what it counts, and whether it is logarithmic."""
+
+    counts: str
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, before it is scaled to the picture."""
+        return log10(value) if self.logarithmic else value
+
+
+TRAINING_ROWS, EPOCHS = Across("training rows", logarithmic=True), Across("epochs")
 
 
 def steps_between(low: float, high: float, most: int = 6) -> list[float]:
@@ -55,6 +70,10 @@ def _mark(value: float, step: float) -> str:
     digits = max(0, -floor(log10(step) + 1e-9))
     digits += 1 if abs(step * 10**digits - round(step * 10**digits)) > 1e-6 else 0
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def _number(value: float) -> str:
+    return count(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _short(name: str) -> str:
@@ -116,10 +135,10 @@ def _dot(dot: Dot, y: float, left: float, place: Callable[[float], float]) -> li
     return parts
 
 
-def learning_curves(curves: Sequence[Curve], axis: str) -> Markup:
-    """Draw a figure against the number of training rows, on a logarithmic axis.
+def learning_curves(curves: Sequence[Curve], axis: str, across: Across = TRAINING_ROWS) -> Markup:
+    """Draw a figure against the number of training rows or of epochs.
 
-    ``axis`` says what is drawn. Empty where no system has two sizes.
+    ``axis`` says what is drawn. Empty where no system has two points.
     """
     drawn = [c for c in curves if len(c.points) > 1]
     if not drawn:
@@ -129,10 +148,10 @@ def learning_curves(curves: Sequence[Curve], axis: str) -> Markup:
     seen += [m for c in drawn for _, m in c.training]
     marks = steps_between(min(seen), max(seen))
     names = 20 + _LETTER * max(len(_short(c.name)) for c in drawn)
-    low, high = log10(rows[0]), log10(rows[-1])
+    low, high = across.place(rows[0]), across.place(rows[-1])
 
-    def x(n: int) -> float:
-        return _LEFT + 8 + (_WIDE - 16) * (log10(n) - low) / (high - low)
+    def x(n: float) -> float:
+        return _LEFT + 8 + (_WIDE - 16) * (across.place(n) - low) / (high - low)
 
     def y(value: float) -> float:
         return _TOP + _HIGH * (1 - (value - marks[0]) / (marks[-1] - marks[0]))
@@ -145,19 +164,19 @@ def learning_curves(curves: Sequence[Curve], axis: str) -> Markup:
     for n in rows:
         parts.append(line("grid", x(n), _TOP, x(n), _TOP + _HIGH))
         if x(n) - last > 34:
-            parts.append(text(x(n), _TOP + _HIGH + 16, count(n)))
+            parts.append(text(x(n), _TOP + _HIGH + 16, _number(n)))
             last = x(n)
     middle = _TOP + _HIGH / 2
     turned = f' transform="rotate(-90 11 {middle:.1f})"'
     parts.append(text(11, middle, str(escape(axis)), more=turned))
-    parts.append(text(_LEFT + _WIDE / 2, _TOP + _HIGH + 34, "training rows"))
+    parts.append(text(_LEFT + _WIDE / 2, _TOP + _HIGH + 34, across.counts))
     ends = _spread_apart([y(c.points[-1][1]) for c in drawn])
     for number, (curve, end) in enumerate(zip(drawn, ends, strict=True)):
-        parts += _curve(curve, number, end, x, y)
+        parts += _curve(curve, number, end, x, y, across.counts)
     width, height = _LEFT + _WIDE + names, _TOP + _HIGH + 42
     head = (
         f'<svg class="diagram study" viewBox="0 0 {width:.0f} {height:.0f}" role="img"'
-        ' aria-label="Learning curves by training rows">'
+        f' aria-label="Learning curves by {across.counts}">'
     )
     return Markup(head + "".join(parts) + "</svg>")
 
@@ -166,8 +185,9 @@ def _curve(
     curve: Curve,
     number: int,
     end: float,
-    across: Callable[[int], float],
+    across: Callable[[float], float],
     up: Callable[[float], float],
+    counts: str,
 ) -> list[str]:
     look = f"s{number % SERIES}" + (" again" if number >= SERIES else "")
     parts = [
@@ -181,7 +201,7 @@ def _curve(
     path = " ".join(f"{across(n):.1f},{up(m):.1f}" for n, m, _ in curve.points)
     parts.append(f'<polyline class="{look}" points="{path}"/>')
     for n, m, _ in curve.points:
-        said = f"{escape(curve.name)}, {count(n)} rows: {m:.3f}"
+        said = f"{escape(curve.name)}, {_number(n)} {counts}: {m:.3f}"
         parts.append(
             f'<circle class="{look}" cx="{across(n):.1f}" cy="{up(m):.1f}" r="3.5">'
             f"<title>{said}</title></circle>"

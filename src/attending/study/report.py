@@ -11,6 +11,7 @@ from typing import Any
 from attending.evaluation.intervals import Interval
 from attending.evaluation.report import render
 from attending.outputs import write_text
+from attending.study.epochs import Epochs
 from attending.study.names import Figure
 from attending.study.results import Block, Claimed, Results, Row, Tested
 from attending.study.view import study_view
@@ -113,6 +114,7 @@ def as_json(results: Results) -> dict[str, Any]:
         "alpha": results.study.head.alpha,
         "blocks": [_block_json(block) for block in results.blocks],
         "claims": [_claim_json(claimed) for claimed in results.claims],
+        "epochs": [_epochs_json(found) for found in results.epochs],
         "timing": {name: asdict(found) for name, found in results.timing.items()},
         "failed": [{"cell": str(cell), "reason": reason} for cell, reason in results.failures],
         "missing": [str(cell) for cell in results.missing],
@@ -166,6 +168,17 @@ def _test_json(tested: Tested) -> dict[str, Any]:
         "differing": documents.differing,
         "runs": documents.runs,
         "seeds": None if tested.seeds is None else asdict(tested.seeds),
+    }
+
+
+def _epochs_json(found: Epochs) -> dict[str, Any]:
+    return {
+        "corpus": found.corpus,
+        "figure": str(found.figure),
+        "systems": {
+            s.system: [{"epoch": epoch, **asdict(spread)} for epoch, spread in s.points]
+            for s in found.systems
+        },
     }
 
 

@@ -15,6 +15,7 @@ from attending.evaluation.significance import (
     holm,
     paired_over_seeds,
 )
+from attending.study.epochs import Epochs, by_epoch
 from attending.study.folders import StudyFolder
 from attending.study.names import Comparison, Figure, is_tested, parse_claim
 from attending.study.plan import Cell, Study
@@ -110,12 +111,12 @@ class Results:
     timing: Mapping[str, Timing]
     environments: tuple[str, ...]
     notes: Mapping[str, tuple[str, ...]]
+    epochs: tuple[Epochs, ...] = ()
 
     @property
     def main_blocks(self) -> list[Block]:
         """The blocks of the largest training size: what the main table shows."""
-        largest = self.study.sizes[0] if None in self.study.sizes else self.study.sizes[-1]
-        return [block for block in self.blocks if block.size == largest]
+        return [block for block in self.blocks if block.size == largest_size(self.study)]
 
     @property
     def failures(self) -> list[tuple[Cell, str]]:
@@ -126,6 +127,11 @@ class Results:
     def missing(self) -> list[Cell]:
         """Cells that are not made yet."""
         return [c for block in self.blocks for row in block.rows for c in row.missing]
+
+
+def largest_size(study: Study) -> int | None:
+    """Return the largest training size of a study; ``None`` for all rows."""
+    return None if None in study.sizes else max(n for n in study.sizes if n is not None)
 
 
 def collect(home: StudyFolder) -> Results:
@@ -154,7 +160,16 @@ def collect(home: StudyFolder) -> Results:
         {name: found for name in study.corpora if (found := read_timing(home, name))},
         tuple(sorted({_machine(facts["environment"]) for run in every for facts in run.facts})),
         notes,
+        tuple(_epochs(home)),
     )
+
+
+def _epochs(home: StudyFolder) -> Iterator[Epochs]:
+    size = largest_size(home.study)
+    for corpus in home.study.corpora:
+        found = by_epoch(home, corpus, size, home.study.figures[corpus])
+        if found is not None:
+            yield found
 
 
 def _split_notes(study: Study, corpus: str) -> tuple[str, ...]:

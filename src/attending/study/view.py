@@ -3,16 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from attending.data.wording import plural
 from attending.evaluation.wording import UNDEFINED, count, decimal
 from attending.study import wording
 from attending.study.claims import TIMED
+from attending.study.epochs import Epochs
 from attending.study.names import Figure, parse_figure
-from attending.study.pictures import Curve, Dot, dot_plot, learning_curves
+from attending.study.pictures import EPOCHS, Curve, Dot, dot_plot, learning_curves
 from attending.study.results import Block, Claimed, Results, Row, Tested
 from attending.study.spec import PublishedRow, PublishedTable
 from attending.study.timing import Timing
 
+_COLUMNS = 10
 _TIMED_TITLES = {
     "parameters": "Parameters",
     "megabytes": "MB on disk",
@@ -36,6 +40,7 @@ def study_view(results: Results) -> dict[str, Any]:
         "claims": [_claim(claimed) for claimed in results.claims],
         "published": _published(results),
         "curves": list(_curves(results)) if len(study.sizes) > 1 else [],
+        "epochs": [_epochs(found) for found in results.epochs],
         "timing": [_timing(results, name, found) for name, found in results.timing.items()],
         "failures": [(str(cell), reason) for cell, reason in results.failures],
         "missing": [str(cell) for cell in results.missing],
@@ -283,6 +288,27 @@ def _curve(system: str, blocks: Sequence[Block], figure: Figure) -> Curve:
         if known is not None:
             learnt.append((block.training_rows, known.mean))
     return Curve(system, tuple(points), tuple(learnt))
+
+
+def _epochs(found: Epochs) -> dict[str, Any]:
+    """Return how networks came along, picture and table; of many epochs a table shows some."""
+    figure = found.figure
+    known = sorted({epoch for system in found.systems for epoch, _ in system.points})
+    places = np.unique(np.linspace(0, len(known) - 1, min(_COLUMNS, len(known))).round())
+    shown = [known[int(place)] for place in places]
+    rows = []
+    for system in found.systems:
+        spreads = dict(system.points)
+        cells = [wording.with_spread(figure, spreads.get(epoch)) for epoch in shown]
+        rows.append({"system": system.system, "cells": cells})
+    curves = [Curve(s.system, tuple((e, v.mean, v.se) for e, v in s.points)) for s in found.systems]
+    return {
+        "corpus": found.corpus,
+        "figure": figure.title,
+        "epochs": [f"{epoch:g}" for epoch in shown],
+        "rows": rows,
+        "picture": learning_curves(curves, figure.title, EPOCHS),
+    }
 
 
 def _timing(results: Results, corpus: str, timing: Timing) -> dict[str, Any]:
