@@ -26,6 +26,7 @@ from typing import Any
 import torch
 
 from attending.classifier import resolve_recipe
+from attending.data.labels import load_labels
 from attending.data.spans.formats import load_spans
 from attending.data.spans.types import infer_types
 from attending.data.splits import split
@@ -113,6 +114,7 @@ def parts_of(table: str, root: Path, seed: int) -> Parts:
         test, rest = ([documents[i] for i in part] for part in (made.test, made.train))
         carved = split(rest, by="random", test=0.125, seed=seed)  # a tenth of all
         train, development = ([rest[i] for i in p] for p in (carved.train, carved.test))
+        labels = load_labels(HERE / "labels" / "maccrobat.toml")
     else:
         train, development, test = (
             list(
@@ -120,8 +122,8 @@ def parts_of(table: str, root: Path, seed: int) -> Parts:
             )
             for part in ("train", "devel", "test")
         )
-        documents = tuple(train)
-    return Parts(tuple(train), tuple(development), tuple(test), infer_types(documents))
+        labels = infer_types(train)
+    return Parts(tuple(train), tuple(development), tuple(test), labels)
 
 
 def unzipped(path: Path) -> Path:
