@@ -198,3 +198,25 @@ def test_settling_again_keeps_what_training_rows_told():
     assert (decision.prior_shift, decision.shares) == (0.5, old.shares)
     assert decision.abstain_below is None and decision.temperature < 3
     assert decision.thresholds["high"] != 0.5
+
+
+def test_a_floor_that_takes_all_rows_that_are_left_can_be_kept():
+    """What an earlier label took leaves rows enough: the later one takes all of those."""
+    rows = np.array([[0.9, 0.1, 0.0]] * 10 + [[0.2, 0.3, 0.5]] * 10 + [[0.0, 0.4, 0.6]] * 20)
+    targets = np.array([0] * 10 + [1] * 10 + [2] * 20)
+    wanted = spec(recall_floors=["pay=0.9", "refill=1.0"])
+    decision, remarks = keep_recalls(Decision(), rows, targets, TOPICS, wanted)
+    assert not [r for r in remarks if r.startswith("no recall floor")]
+    assert 0 < decision.thresholds["refill"] < 0.3
+    price = decision.recall_floors["refill"]
+    given = decision.best(rows, TOPICS)
+    assert price["alerts"] == (given == 1).sum() == 30 and price["caught"] == 10
+
+
+def test_a_floor_that_needs_rows_of_an_earlier_label_is_told():
+    rows = np.array([[0.9, 0.1, 0.0]] * 20 + [[0.0, 0.4, 0.6]] * 20)
+    targets = np.array([0] * 10 + [1] * 10 + [2] * 20)
+    wanted = spec(recall_floors=["pay=0.9", "refill=1.0"])
+    decision, remarks = keep_recalls(Decision(), rows, targets, TOPICS, wanted)
+    assert "refill" not in decision.thresholds
+    assert any("labels named before it take too many" in r for r in remarks)

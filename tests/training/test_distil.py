@@ -232,6 +232,18 @@ def test_a_text_and_its_copies_are_one_text_a_pass(student, teacher, messages):
     assert [e.epoch for e in more if e.kind == "epoch"] == [1]
 
 
+def test_a_student_that_listens_to_words_gets_no_copies(tiny_recipe, messages):
+    """A copy holds the words that were learned from its original, so they would always be right."""
+    listening = tiny_recipe("lame-evidence").for_task("single")
+    made = student_recipe(listening, 1)
+    assert made["distillation"].copies == 3 and copies_of(made) == 0
+    rows = Rows(tuple(messages[8:]), tuple(messages[:8]))
+    settled = Lesson(teachers=()).rows(rows, made, 0)
+    assert settled.copies == 0 and "no changed copies" in settled.notes[-1]
+    deaf = made.override({"lexical.weight": 0.0})
+    assert copies_of(deaf) == 3
+
+
 def test_no_more_copies_are_made_than_training_sees(tiny_recipe, messages):
     made = student_recipe(tiny_recipe("lesa-bert"), 1)
     assert (made["training"].epochs, made["distillation"].copies) == (4, 3)

@@ -203,6 +203,13 @@ def test_without_a_training_label_there_is_nothing_to_decide():
             untuned(recipe(loss={"kind": "balanced-bce"}), LABELS, counts, rows)
 
 
+def test_where_every_row_has_every_label_there_is_nothing_to_balance():
+    one = LabelSet.from_ids(["a"])
+    with pytest.raises(TrainingError, match="every row has every label"):
+        untuned(recipe(loss={"kind": "balanced-bce"}), one, {"a": 7}, 7)
+    assert untuned(recipe(loss={"kind": "bce"}), one, {"a": 7}, 7).shift == 0
+
+
 def test_a_loss_of_another_package_may_say_its_shift(monkeypatch):
     spec = recipe()
     own = SimpleNamespace(shift=lambda counts, rows: float(sum(counts) + rows))

@@ -138,7 +138,14 @@ def _attention_gradient(
     network: "Network", batch: Batch, positions: Mapping[str, int]
 ) -> dict[str | None, Tensor]:
     trace = AttentionTrace()
-    logits = network(batch, trace).logits
+    # Attention of a frozen encoder has a gradient only if what it reads wants one.
+    handle = network.encoder.word_embeddings.register_forward_hook(
+        lambda _, __, vectors: vectors if vectors.requires_grad else vectors.requires_grad_()
+    )
+    try:
+        logits = network(batch, trace).logits
+    finally:
+        handle.remove()
     out: dict[str | None, Tensor] = {}
     for label, i in positions.items():
         gradients = torch.autograd.grad(

@@ -11,6 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from attending import registry
 from attending.errors import RecipeError
+from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
 from attending.recipe import Recipe
 from attending.records import LabelSet
@@ -268,6 +269,8 @@ class Network(nn.Module):
 
     def finish(self) -> None:
         """Settle what follows from training, after it: classifiers of labels without rows."""
+        if isinstance(self.label_states, DescribedLabels):
+            self.label_states.finish()
         if self.descriptions is not None:
             self.descriptions.lend(self.head.label_vectors)
 

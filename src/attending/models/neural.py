@@ -94,7 +94,10 @@ class NeuralModel:
         return None if self.network.lexical is None else self.words
 
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
-        """Return raw scores of each row, in order; float32, whatever the training precision."""
+        """Return raw scores of each row, in order.
+
+        In float32, whatever the training precision; while it trains, in that.
+        """
         results: list[Scored] = [Scored("failed", Coverage(0, 0, 0))] * len(rows)
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from attending.data.labels import load_labels, write_labels
 from attending.data.wording import plural, shown_label, some
@@ -30,6 +31,8 @@ EXPORTED = "exported"
 """The ``family`` of a graph that runs without torch; see ``attending export``."""
 RUN = "run"
 """Where a model folder in the making keeps the state of its training."""
+_FOLDERS: WeakKeyDictionary[Model | TaggerModel, Path] = WeakKeyDictionary()
+"""Where models that are in use were loaded from."""
 _PACKAGES = ("attending", "torch", "transformers", "tokenizers", "scikit-learn", "numpy")
 
 
@@ -204,7 +207,17 @@ def load_any(folder: str | Path) -> Model | TaggerModel:
     Raises:
         ModelError: If it is no model folder, is of a newer format, or its labels were changed.
     """
-    folder = Path(folder)
+    model = _loaded(Path(folder))
+    _FOLDERS[model] = Path(folder).resolve()
+    return model
+
+
+def folder_of(model: Model | TaggerModel) -> Path | None:
+    """Return the folder that a model was loaded from; ``None`` if it was not loaded."""
+    return _FOLDERS.get(model)
+
+
+def _loaded(folder: Path) -> Model | TaggerModel:
     manifest = _read_manifest(folder)
     if manifest.get("format") != FORMAT:
         raise ModelError(

@@ -7,7 +7,8 @@ encoded once in all, and the result is saved with the model.
 """
 
 from collections.abc import Sequence
-from typing import cast
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ from attending.specs import DescribedLabelStates
 from attending.tensors import LabelStates
 
 _CHUNK = 64
+_AS_IS: AbstractContextManager[Any] = nullcontext()
 
 
 class DescribedLabels(nn.Module):
@@ -110,17 +112,31 @@ class DescribedLabels(nn.Module):
         encoder = self._encoder[0]
         before = encoder.training
         encoder.eval()
-        for start in range(0, len(self.ids), _CHUNK):
-            here = slice(start, start + _CHUNK)
-            self.kept[here] = self._encode(self.ids[here], self.mask[here])
+        # What is encoded once in all is encoded in float32, in training too.
+        with torch.autocast(self.ids.device.type, enabled=False) if self.spec.frozen else _AS_IS:
+            for start in range(0, len(self.ids), _CHUNK):
+                here = slice(start, start + _CHUNK)
+                self.kept[here] = self._encode(self.ids[here], self.mask[here])
         encoder.train(before)
         self.ready.fill_(True)
+
+    def finish(self) -> None:
+        """Forget encodings made while training, in its precision; the next use makes them anew."""
+        if not self.spec.frozen:
+            self.ready.fill_(False)
 
     def _states(self, kept: Tensor) -> LabelStates:
         if not self.tokens:
             return LabelStates(kept)
         first = kept[:, 0] if self.spec.pool == "cls" else masked_mean(kept, self.mask)
         return LabelStates(first, kept, self.mask)
+
+
+def ids_of_texts(states: nn.Module | None) -> set[int]:
+    """Return the token ids of the label texts that the encoder reads, if it reads any."""
+    if not isinstance(states, DescribedLabels):
+        return set()
+    return set(states.ids[states.mask].tolist())
 
 
 def build_described(

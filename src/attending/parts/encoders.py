@@ -156,9 +156,11 @@ class Encoder(nn.Module):
         return cast(Tensor, norm(vectors if types is None else vectors + types.weight[0]))
 
     def train_only(self, ids: Tensor) -> None:
-        """Train only the word embeddings of these token ids, (N,) int64."""
-        rows = torch.unique(ids)
+        """Train only the word embeddings of these token ids, (N,) int64; none where frozen."""
         full = cast(nn.Embedding, self.word_embeddings)
+        if not full.weight.requires_grad:
+            return
+        rows = torch.unique(ids)
         self.model.set_input_embeddings(UsedRowsEmbedding(full, rows))
 
     def train_all(self) -> None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from attending.errors import TrainingError
 from attending.specs.base import Share, Spec
 
 LabelWeights = Literal["none", "inverse", "sqrt-inverse", "effective"]
@@ -131,8 +132,18 @@ class BalancedBinaryCrossEntropy(_MultiLabelLoss):
     )
 
     def shift(self, counts: Sequence[int], documents: int) -> float:
-        """Return -log(alpha), which undoes the weight of true labels; see ``mean_alpha``."""
-        return -math.log(mean_alpha(counts, documents)) if self.corrected else 0.0
+        """Return -log(alpha), which undoes the weight of true labels; see ``mean_alpha``.
+
+        Raises:
+            TrainingError: If every document has every label.
+        """
+        alpha = mean_alpha(counts, documents)
+        if not alpha:
+            raise TrainingError(
+                "every row has every label, so there is nothing to balance",
+                step="Use loss.kind=bce, or rows that lack some labels.",
+            )
+        return -math.log(alpha) if self.corrected else 0.0
 
 
 class FMeasure(_MultiLabelLoss):

@@ -76,7 +76,7 @@ def keep_recalls(
             surely=bool(spec.surely),
         )
         if not isinstance(found, str) and found.threshold < 0:
-            found = "labels named before it take too many of its rows"
+            found = _of_the_rest(found, scores)
         if isinstance(found, str):
             remarks.append(f"no recall floor for {label}: {found}")
             continue
@@ -86,6 +86,18 @@ def keep_recalls(
         remarks += _remark(label, floors[label], found.positives)
         taken |= scores >= found.threshold
     return replace(decision, thresholds=thresholds, recall_floors=prices), remarks
+
+
+def _of_the_rest(found: RecallPoint, scores: Array) -> RecallPoint | str:
+    """Put right a point that lies below all rows that are left; rows taken before score -1.
+
+    If it needs rows that were taken, there is none. Else all rows that are left are its alerts, and
+    half their lowest score does as its threshold.
+    """
+    left = scores[scores >= 0]
+    if found.alerts > len(left):
+        return "labels named before it take too many of its rows"
+    return replace(found, threshold=float(left.min(initial=1.0)) / 2)
 
 
 def keep_each_recall(

@@ -68,6 +68,8 @@ class Lesson:
         left_out = len(self.transfer) - len(kept)
         note = f"{plural(left_out, 'transfer row')} with a text of a labelled row: left out"
         notes = (*rows.notes, note) if left_out else rows.notes
+        if recipe["distillation"].copies and _listens(recipe):
+            notes += ("no changed copies: they hold the words that the labels' words come from",)
         made = altered(rows.train, copies_of(recipe), seed)
         made = tuple(d for d in made if text_key(d.text) not in watched)
         return replace(rows, transfer=(*kept, *made), copies=len(made), notes=notes)
@@ -184,11 +186,20 @@ class Lesson:
 
 
 def copies_of(recipe: Recipe) -> int:
-    """Return how many changed copies of each text are made: none that training couldn't see."""
+    """Return how many changed copies of each text are made: none that training couldn't see.
+
+    None either where the network listens to what words say of a label: a copy holds the very words
+    that this was learned from, so it would seem surer of them than of any new text's.
+    """
     spec = recipe.get("distillation")
-    if spec is None:
+    if spec is None or _listens(recipe):
         return 0
     return max(0, min(int(spec.copies), int(recipe["training"].epochs) - 1))
+
+
+def _listens(recipe: Recipe) -> bool:
+    words = recipe.get("lexical")
+    return words is not None and words.weight > 0
 
 
 def passes_of(recipe: Recipe) -> float:

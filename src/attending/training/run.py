@@ -15,6 +15,7 @@ from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.models.network import Network
 from attending.models.neural import NeuralModel, knows_words, plants
+from attending.parts.described import ids_of_texts
 from attending.parts.encoders import quiet
 from attending.parts.lexical import LexicalScorer, LexicalScores, LexicalView
 from attending.parts.planting.ranker import Ranker
@@ -283,8 +284,9 @@ def _annotated(
 
 
 def _ids_in_use(model: NeuralModel, examples: Sequence[Example]) -> torch.Tensor:
+    """Return the token ids of the rows and of label texts that the encoder reads."""
     used = {i for e in examples for w in e.document.windows for i in w.ids}
-    return torch.tensor(sorted(used | {model.pad}))
+    return torch.tensor(sorted(used | {model.pad} | ids_of_texts(model.network.label_states)))
 
 
 def last_checkpoint(folder: Path) -> Path | None:

@@ -23,6 +23,7 @@ from attending.errors import RecipeError, TrainingError
 from attending.models.tagger import TaggerModel
 from attending.models.tagging.network import TagNetwork
 from attending.models.tagging.neural import NeuralScorer
+from attending.parts.described import ids_of_texts
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.training.precision import resolve
@@ -56,6 +57,7 @@ def train_tag_network(
     examples = _examples(model, scorer, rows)
     if getattr(model.recipe["encoder"], "word_embeddings", None) == "trained":
         used = {i for e in examples for i in e.unit.window.ids} | {scorer.pad}
+        used |= ids_of_texts(network.label_states)
         network.encoder.train_only(torch.tensor(sorted(used)))
     plan = _plan(model, scorer, examples, rows, development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
@@ -63,6 +65,7 @@ def train_tag_network(
     trained = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     trained.encoder.train_all()
     trained.eval()
+    trained.finish()
     scorer.network = trained
     return {
         "encoder": trained.encoder.name,

@@ -200,8 +200,9 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
     def attempt(self, examples: Sequence[Any]) -> int:
         """Run forward and backward on examples and forget the gradients; returns their tokens."""
         self.model.train()
+        tell_progress(self.model, 0.0)
         inputs = self._prepare_inputs(self._collate(examples))
-        with self.compute_loss_context_manager():
+        with self.accelerator.autocast():  # as in a step, for which the library wraps the network
             loss = self.compute_loss(self.model, inputs)
         loss.backward()
         self.model.zero_grad(set_to_none=True)
@@ -237,6 +238,13 @@ class NeuralTrainer(Trainer):  # type: ignore[misc]
         """
         if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
             raise TrainingError("a weight is not finite", step="Lower training.learning_rate.")
+
+
+def tell_progress(model: Any, share: float) -> None:
+    """Tell a loss that changes on the way how much of training is done, 0 to 1."""
+    tell = getattr(getattr(model, "loss", None), "progress", None)
+    if tell is not None:
+        tell(share)
 
 
 def build_trainer(spec: Training, *, network: nn.Module, plan: Plan, **_: object) -> NeuralTrainer:
@@ -377,9 +385,7 @@ class _Reporter(TrainerCallback):  # type: ignore[misc]
     def on_step_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
     ) -> None:
-        tell = getattr(getattr(model, "loss", None), "progress", None)
-        if tell is not None:  # a loss that changes on the way
-            tell(state.global_step / max(1, state.max_steps))
+        tell_progress(model, state.global_step / max(1, state.max_steps))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._event("step", state, loss=self.take_loss())

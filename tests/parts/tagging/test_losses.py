@@ -126,3 +126,11 @@ def test_scores_lean_to_the_outside_as_the_number_of_types_says():
 def test_a_layer_a_type_is_binary_as_it_is():
     with pytest.raises(RecipeError, match="in layers there are none"):
         build_btl(BinaryTokenLabels(class_weights="none"), tags=TagSet(("a",), layered=True))
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
+def test_focal_loss_of_a_sure_word_has_a_gradient(gamma):
+    logits = torch.tensor([[[20.0, 0.0, 0.0]], [[0.0, 30.0, 0.0]]], requires_grad=True)
+    loss = TokenCrossEntropyLoss(gamma=gamma)(logits, torch.tensor([[0], [2]]))
+    loss.backward()
+    assert torch.isfinite(logits.grad).all() and logits.grad.abs().max() > 0

@@ -10,6 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from attending import registry
 from attending.data.tagging.batches import TagBatch
+from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
 from attending.recipe import Recipe
 from attending.records import LabelSet
@@ -73,6 +74,11 @@ class TagNetwork(nn.Module):
         states = self.encoder(batch.ids, batch.mask).states.flatten(0, 1)[batch.cells]
         logits: Tensor = self.head(states, labels)
         return logits
+
+    def finish(self) -> None:
+        """Settle what follows from training, after it."""
+        if isinstance(self.label_states, DescribedLabels):
+            self.label_states.finish()
 
     def _copies(self, batch: TagBatch, targets: list[Tensor]) -> Outputs:
         """Score every copy by itself, one held at a time; the loss is their mean."""

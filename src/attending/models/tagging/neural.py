@@ -55,8 +55,9 @@ class NeuralScorer:
         return Chain(*(t.detach().cpu().double().numpy() for t in found))
 
     def score(self, texts: Sequence[str], words: Sequence[Words]) -> list[WordScores]:
-        """Return the scores of the words of each text; float32, whatever the training precision.
+        """Return the scores of the words of each text.
 
+        In float32, whatever the training precision; while it trains, in that.
         Windows of all texts are batched by length, and each word's scores are those of the window
         in whose middle it lies most.
         """

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from attending.parts.losses import require_complete
 from attending.specs import TokenCrossEntropy
 
+_TINY = torch.finfo(torch.float32).tiny
+
 Counts = Sequence[Sequence[int]]
 """How many training words have each tag: K rows of C."""
 
@@ -53,7 +55,8 @@ def weighted_mean(logits: Tensor, targets: Tensor, weights: Tensor | None, gamma
 def log_loss(logits: Tensor, gamma: float) -> Tensor:
     """Return -(1 - p)^gamma log p of every tag, (N, K, C) in float32."""
     found = torch.log_softmax(logits.float(), dim=-1)
-    return -found if not gamma else -found * (1 - found.exp()).clamp(min=0) ** gamma
+    # The floor keeps the slope finite where a tag is sure and gamma is below 1.
+    return -found if not gamma else -found * (-torch.expm1(found)).clamp(min=_TINY) ** gamma
 
 
 def picked(weights: Tensor, known: Tensor) -> Tensor:
