@@ -73,3 +73,19 @@ def test_how_many_places_are_shown(run, tmp_path, number):
     (tmp_path / "m.csv").write_text("\n".join(["id,text,label", *rows, "z,other,b"]) + "\n")
     done = run("check", "m.csv", "--places", number)
     assert ("19 more" in done.out) == (number == 1)
+
+
+def test_rows_that_are_in_no_part_are_told(run, tmp_path):
+    rows = ["1,aa,x,train", '2,"broken,y,train', "3,cc,y,test", "4,dd,y, ", "5,ee,x,"]
+    (tmp_path / "m.csv").write_text("\n".join(["id,text,label,split", *rows]) + "\n")
+    done = run("check", "m.csv", "--parts", "split")
+    assert done.out.startswith("train: 1 document, 1 label\n")
+    assert "warning  1 row of 5 in m can't be read (a quotation mark is opened" in done.out
+    assert '2 documents of 4 in m have no value in "split": in no part' in done.out
+    assert "m.csv lines 5, 6" in done.out
+    found = {
+        f["code"]: f for f in run("check", "m.csv", "--parts", "split", "--json").json["findings"]
+    }
+    assert found["unreadable-rows"]["counts"]["rows"] == 1
+    assert found["rows-without-part"]["counts"] == {"documents": 2}
+    assert [g[0]["line"] for g in found["rows-without-part"]["where"]] == [5, 6]

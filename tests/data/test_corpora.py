@@ -247,6 +247,16 @@ def test_tabs_rule_where_tsv_quotes_make_no_sense(file):
     assert not corpus.problems
 
 
+def test_a_table_pasted_into_a_text_is_one_cell_of_tsv(file):
+    path = file("x.tsv", 'id\ttext\tlabel\n1\t"Na\t140\nK\t4.0"\tlabs\n2\tok\tother\n')
+    corpus = load_corpus(path)
+    assert [(d.id, d.text, d.label) for d in corpus] == [
+        ("1", "Na\t140\nK\t4.0", "labs"),
+        ("2", "ok", "other"),
+    ]
+    assert not corpus.problems
+
+
 def test_a_stray_tab_is_reported_and_never_shifts_a_label(file):
     corpus = load_corpus(file("x.tsv", "label\ttext\na\tone\nb\ttwo\tthree\n"))
     assert [d.label for d in corpus] == ["a"]

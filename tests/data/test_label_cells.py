@@ -1,11 +1,14 @@
 """Cells with several labels: separators, lists, nothing at all; and back."""
 
+import json
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attending.data.corpora import load_corpus
 from attending.data.label_cells import LabelCells
+from attending.data.readers import parse_line
 from attending.data.writers import write_documents
 from attending.errors import DataError
 from attending.records import Document
@@ -38,6 +41,30 @@ LABELS = st.none() | st.lists(LABEL, unique=True, max_size=4).map(tuple)
 def test_cells(separator, cell, labels):
     read = LabelCells(separator).read(cell)
     assert (read.labels, read.problem) == (labels, None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("[401, 250]", [401, 250]),
+        ("[250.00, 1e3]", None),
+        ("[] ", []),
+        (" [ ]", []),
+        (' ["a", "b"]\t', ["a", "b"]),
+        ('["a", 1, true]', ["a", 1, True]),
+        ("[null]", [None]),
+        ('[["a"]]', [["a"]]),
+        ('[{"code": "a"}]', [{"code": "a"}]),
+        ('[""]', [""]),
+    ],
+)
+def test_a_list_in_a_csv_cell_is_one_of_json_lines(cell, value):
+    written = cell if value is None else json.dumps(value)
+    row = parse_line(f'{{"text": "x", "label": {written}}}', 1)
+    for cells in (LabelCells(), LabelCells(";", "none")):
+        assert cells.read(cell) == cells.read(row.cells["label"])
+    if value is None:
+        assert LabelCells().read(cell).labels == ("250.00", "1e3")
 
 
 @pytest.mark.parametrize("cell", ["['a' 'b']", "['a', __import__('os')]", "['a', b]", "['a\\'b']"])

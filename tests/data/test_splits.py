@@ -161,6 +161,13 @@ def dated(*whens: datetime | None) -> list[Document]:
     return [Document(str(i), f"text {i}", ("a",), when=w) for i, w in enumerate(whens)]
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"])
+def test_a_date_at_the_end_of_the_calendar_is_one_like_others(text):
+    odd, new = datetime.fromisoformat(text), datetime(2024, 1, 2)
+    made = split(dated(odd, datetime(2024, 1, 1), new), by="date", test=0.3)
+    assert made.test == ((0,) if odd.year > 2024 else (2,))
+
+
 def test_the_newest_are_tested_by_instant_not_by_clock():
     west = timezone(timedelta(hours=-8))
     documents = dated(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attending.data.readers import read_table
+from attending.data.separated import write_separated
 from attending.data.streams import LazyLines, open_rows, stream_rows
 from attending.errors import DataError
 from attending.records import Document, Unreadable
@@ -38,6 +39,21 @@ def test_separated_rows_are_those_of_the_reader(tmp_path_factory, pieces, kind):
     path.write_bytes(
         ("id,text\n" if kind == "csv" else "id\ttext\n").encode() + "".join(pieces).encode()
     )
+    assert streamed(path) == whole(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=9), min_size=1, max_size=4))
+def test_cells_with_tabs_and_line_breaks_come_back_the_same(tmp_path_factory, kind, texts):
+    path = tmp_path_factory.mktemp("s") / f"t.{kind}"
+    rows = [(str(i), "".join(pieces), "x") for i, pieces in enumerate(texts)]
+    with path.open("wb") as file:
+        separator = "\t" if kind == "tsv" else ","
+        write_separated([("id", "text", "label"), *rows], file, separator)
+    _, found = whole(path)
+    assert [(row.problem, tuple((row.cells or {}).values())) for row in found] == [
+        (None, cells) for cells in rows
+    ]
     assert streamed(path) == whole(path)
 
 
@@ -75,6 +91,46 @@ def test_a_byte_that_can_not_be_read_is_placed(tmp_path):
     path.write_bytes(b"id,text\n" + b"1,ok\n" * 3000 + b"2,caf\xe9\n")
     with pytest.raises(DataError, match=r"t\.csv after line \d+: .*0xe9.*cp1252"):
         list(open_rows(path).rows)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "why"),
+    [
+        ("utf-16", "can't be read as utf-16: UTF-16 stream does not start with BOM"),
+        ("hex", 'there is no encoding called "hex"'),
+        ("nothing", 'there is no encoding called "nothing"'),
+        ("undefined", "can't be read as undefined"),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_encodings_that_can_not_be_are_one_line(tmp_path, encoding, why, name):
+    (tmp_path / name).write_bytes("id,text\n1,né\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match=why):
+        list(open_rows(tmp_path / name, encoding).rows)
+
+
+def odd_columns():
+    pyarrow = pytest.importorskip("pyarrow")
+    broken = pyarrow.array([b"ok", b"\xff\xfe"])
+    late = 253402300800000000 + 10**15
+    return {
+        "bad": pyarrow.Array.from_buffers(pyarrow.string(), 2, broken.buffers()),
+        "late": pyarrow.array([1, late], pyarrow.timestamp("us")),
+    }
+
+
+@pytest.mark.parametrize("column", ["bad", "late"])
+def test_parquet_values_that_python_has_not_name_their_column(tmp_path, column):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"id": ["1", "2"], "text": ["a", "b"], column: odd_columns()[column]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    found = rf't\.parquet rows 1 to 2: the column "{column}" holds a value that can\'t be read'
+    with pytest.raises(DataError, match=found):
+        read_table(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=found):
+        list(open_rows(tmp_path / "t.parquet").rows)
 
 
 @pytest.mark.parametrize(

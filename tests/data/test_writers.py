@@ -93,6 +93,43 @@ def test_the_bundled_corpus_survives_every_format(tmp_path):
         assert [d.spans for d in again] == [d.spans for d in corpus]
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_numbers_that_json_has_not_are_written_as_null(tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    odd = {"age": float("nan"), "dose": float("inf"), "both": [1.5, float("-inf")]}
+    path = tmp_path / f"x.{ending}"
+    write_documents([Document("1", "a", attributes=odd)], path)
+    (again,) = load_corpus(path)
+    if ending == "jsonl":
+        assert again.attributes == {"age": None, "dose": None, "both": [1.5, None]}
+    elif ending != "parquet":
+        assert again.attributes == {"age": "", "dose": "", "both": "[1.5, null]"}
+    write_documents([again], tmp_path / "y.jsonl")
+    assert "NaN" not in (tmp_path / "y.jsonl").read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_half_a_character_beside_the_text_is_mended_and_counted(tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    (tmp_path / "x.jsonl").write_text(
+        '{"text": "a", "patient": "p\\ud83d", "note\\udc00": [{"x": "\\ud83d"}]}\n'
+        '{"text": "b", "patient": "q", "when": "\\ud83d\\ude00"}\n'
+        '{"text": "c", "patient": "r", "spans": [{"start": 0, "end": 1, "label": "\\ud83d"}]}\n'
+    )
+    corpus = load_corpus(tmp_path / "x.jsonl")
+    assert [d.group for d in corpus] == ["p\ufffd", "q", "r"]
+    assert corpus.documents[0].attributes == {"note\ufffd": [{"x": "\ufffd"}]}
+    assert corpus.documents[2].spans == (Span(0, 1, "\ufffd"),)
+    assert [n for n in corpus.notes if "U+FFFD" in n] == [
+        "x.jsonl: 2 rows have half of a character beside their text (read as U+FFFD) (lines 1, 3)"
+    ]
+    write_documents(corpus, tmp_path / f"y.{ending}", columns=corpus.columns)
+    again = load_corpus(tmp_path / f"y.{ending}")
+    assert [d.group for d in again] == [d.group for d in corpus]
+
+
 def test_an_attribute_may_not_take_the_place_of_a_column(tmp_path):
     row = Document("1", "a", attributes={"text": "b"})
     with pytest.raises(OutputError, match='an attribute is called "text"'):
@@ -101,6 +138,19 @@ def test_an_attribute_may_not_take_the_place_of_a_column(tmp_path):
     write_documents([row], tmp_path / "x.csv", columns={"text": "message"})
     again = load_corpus(tmp_path / "x.csv", text="message").documents[0]
     assert (again.text, dict(again.attributes)) == ("a", {"text": "b"})
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_one_column_may_be_the_id_and_the_group(tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    (tmp_path / "x.csv").write_text("patient,text,label\np1,a,x\np2,b,y\n")
+    corpus = load_corpus(tmp_path / "x.csv", id="patient", group="patient")
+    path = tmp_path / f"y.{ending}"
+    write_documents(corpus, path, columns=corpus.columns)
+    again = load_corpus(path, id="patient", group="patient")
+    assert [(d.id, d.group) for d in again] == [("p1", "p1"), ("p2", "p2")]
+    assert again.fingerprint == corpus.fingerprint
 
 
 def test_nothing_is_overwritten_without_force(tmp_path):

@@ -1,6 +1,7 @@
 """``attending check``: what would spoil a result, before hours are spent on it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from attending.cli.faults import FAILED
 from attending.cli.tokens import MAX_TOKENS, token_counter
 
 if TYPE_CHECKING:
+    from attending.data.checks.findings import Finding
     from attending.data.corpora import Corpus
 
 Files = Annotated[
@@ -88,8 +90,9 @@ def check(
     )  # fmt: skip
     span_file = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
     corpora = load_parts(files, columns, span_file)
+    aside: list[Finding] = []
     if parts is not None:
-        corpora = in_parts(corpora, parts)
+        corpora, aside = in_parts(corpora, parts)
     counter = token_counter(encoder, max_tokens)
     report = look(
         corpora,
@@ -97,6 +100,7 @@ def check(
         count_tokens=counter.count if counter else None,
         max_tokens=counter.limit if counter else None,
     )
+    report = replace(report, findings=(*aside, *report.findings))
     if json:
         screen.data({"encoder": counter.name if counter else None, **report.to_dict()})
     else:
@@ -123,10 +127,19 @@ def load_parts(
     }
 
 
-def in_parts(corpora: Mapping[str, "Corpus"], column: str) -> dict[str, "Corpus"]:
-    """Take corpora apart by the values of a column; of several files, the name stands before it."""
-    return {
-        value if len(corpora) == 1 else f"{name} {value}": part
-        for name, corpus in corpora.items()
-        for value, part in corpus.parts(column).items()
-    }
+def in_parts(
+    corpora: Mapping[str, "Corpus"], column: str
+) -> tuple[dict[str, "Corpus"], list["Finding"]]:
+    """Take corpora apart by the values of a column; of several files, the name stands before it.
+
+    Returns the parts, and what a check must say of the rows that are in none of them.
+    """
+    from attending.data.checks.parts import check_division
+
+    made: dict[str, Corpus] = {}
+    aside: list[Finding] = []
+    for name, corpus in corpora.items():
+        parts = corpus.parts(column)
+        made |= {v if len(corpora) == 1 else f"{name} {v}": part for v, part in parts.items()}
+        aside += check_division(replace(corpus, name=name), column, parts)
+    return made, aside

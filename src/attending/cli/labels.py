@@ -332,7 +332,8 @@ def build(
     )  # fmt: skip
     write_labels(made.labels, out, force=force)
     for note in made.notes:
-        screen.tell("warning" if "without a description" in note else "note", note)
+        lost = "without a description" in note or "left out" in note
+        screen.tell("warning" if lost else "note", note)
     ways = (
         (made.listed, "listed"),
         (made.composed, "put together"),

@@ -139,13 +139,14 @@ def as_list(cell: Any) -> list[Any] | None:
     """Return a list cell, also one that is written as JSON in a CSV; else ``None``."""
     if isinstance(cell, list):
         return cell
-    if type(cell) is not str or not cell.startswith("[") or not cell.endswith("]"):
+    bare = cell.strip() if type(cell) is str else ""
+    if not bare.startswith("[") or not bare.endswith("]"):
         return None
     try:
-        items = json.loads(cell)
+        items = json.loads(bare, parse_int=NumberLiteral, parse_float=NumberLiteral)
     except (ValueError, RecursionError):
         return None
-    return items if all(isinstance(i, str | dict) for i in items) else None
+    return items if isinstance(items, list) else None
 
 
 def _printed(cell: str) -> list[str] | None:

@@ -5,7 +5,9 @@ rows into documents.
 """
 
 import json
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ _CONVERT = {
     ".xls": "Save the sheet as CSV (UTF-8).",
     ".json": "Write one JSON object a line and name the file .jsonl.",
 }
+_HALVES = re.compile("[\ud800-\udfff]")
 ALLOWED = ".csv, .tsv, .jsonl (each also .gz), .parquet"
 
 
@@ -143,12 +146,40 @@ def _read_parquet(path: Path) -> Table:
     columns = tuple(table.column_names)
     if len(set(columns)) < len(columns):
         raise DataError("two columns have the same name", where=str(path))
-    rows = table.to_pylist()
+    rows = parquet_cells(table, path.name)
     return Table(
         path.name,
         columns,
         tuple(TableRow(number, cells) for number, cells in enumerate(rows, start=1)),
     )
+
+
+def parquet_cells(table: Any, file: str, first: int = 1) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table or batch of pyarrow's, column -> cell.
+
+    Args:
+        table: The table.
+        file: Its name, for errors.
+        first: The number of its first row in the file.
+
+    Raises:
+        DataError: If Python has no form for a value (a time after the year 9999 or of
+            nanoseconds, a string that is no UTF-8); names the column.
+    """
+    names, columns = table.schema.names, []
+    for name, column in zip(names, table.columns, strict=True):
+        try:
+            columns.append(column.to_pylist())
+        except (ValueError, OverflowError, NotImplementedError, TypeError) as error:
+            where = f"{file} rows {first:,} to {first + table.num_rows - 1:,}"
+            raise DataError(
+                f'the column "{name[:40]}" holds a value that can\'t be read',
+                where=where,
+                found=f"type {column.type}, {type(error).__name__}",
+                step="Write it as strings in UTF-8, times in ISO 8601, or leave the column out.",
+            ) from None
+    for cells in zip(*columns, strict=True):
+        yield dict(zip(names, cells, strict=True))
 
 
 _PLAIN: dict[type, Callable[[Any], str]] = {
@@ -180,6 +211,28 @@ def cell_value(value: Any) -> Any:
         return [cell_value(item) for item in value]
     if isinstance(value, dict):
         return {key: cell_value(item) for key, item in value.items()}
+    return value
+
+
+def mended(value: Any) -> Any:
+    """Return a value with U+FFFD for each half of a character, which can't be written as UTF-8."""
+    if isinstance(value, str):
+        return value if value.isascii() else _HALVES.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [mended(item) for item in value]
+    if isinstance(value, dict):
+        return {mended(key): mended(item) for key, item in value.items()}
+    return value
+
+
+def finite(value: Any) -> Any:
+    """Return a value with ``None`` for each number that JSON hasn't: NaN and the infinite ones."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
     return value
 
 

@@ -7,8 +7,8 @@ from datetime import date, datetime, time
 from typing import Any
 
 from attending.data.annotations import Annotations, is_plain, read_annotations
-from attending.data.label_cells import LabelCells, as_list, sound
-from attending.data.readers import cell_text, cell_value
+from attending.data.label_cells import LabelCells, sound
+from attending.data.readers import cell_text, cell_value, mended
 from attending.data.tables import NumberLiteral, TableRow
 from attending.data.wording import plural, some
 from attending.errors import DataError
@@ -35,6 +35,10 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
     "date": (
         "date is not ISO 8601 (kept as an attribute)",
         "dates are not ISO 8601 (kept as attributes)",
+    ),
+    "half": (
+        "row has half of a character beside its text (read as U+FFFD)",
+        "rows have half of a character beside their text (read as U+FFFD)",
     ),
     "span": (
         "row has spans outside its text (left out)",
@@ -120,7 +124,7 @@ class RowReader:
             labels, problem = self._labels(row)
         if problem is not None:
             return Unreadable(id_, problem, source)
-        attributes = {c: cell_value(v) for c, v in row.cells.items() if c not in self._taken}
+        attributes = self._attributes(row)
         when = self._when(row, attributes)
         found = self._annotations(row, attributes, str(text), labels)
         for kind, count in (("span", found.outside), ("surface", found.differing)):
@@ -152,6 +156,15 @@ class RowReader:
             )
         return [note for kind in _CHANGES for note in self._notes.lines(kind, *_CHANGES[kind])]
 
+    def _attributes(self, row: TableRow) -> dict[str, Any]:
+        """Return what has no role, without halves of characters; a row that had one is noted."""
+        looked_at = [self._roles.get(role) for role in ("text", "id", "label")]
+        beside = {c: v for c, v in (row.cells or {}).items() if c not in looked_at}
+        if mended(beside) != beside:
+            self._notes.add("half", row.line)
+        values = {c: cell_value(v) for c, v in beside.items() if c not in self._taken}
+        return dict(mended(values))
+
     def _cell(self, row: TableRow, role: str) -> Any:
         column = self._roles.get(role)
         return None if column is None or row.cells is None else row.cells.get(column)
@@ -165,12 +178,12 @@ class RowReader:
         return fallback
 
     def _group(self, row: TableRow) -> str | None:
-        group = cell_text(self._cell(row, "group"))
+        group = mended(cell_text(self._cell(row, "group")))
         if group is None or not group.strip():
             return None
         if group != group.strip():
             self._notes.add("group", row.line)
-        return group.strip()
+        return str(group.strip())
 
     def _labels(self, row: TableRow) -> tuple[tuple[str, ...] | None, str | None]:
         """Return the labels, and why the row can't be read if they make no sense."""
@@ -209,7 +222,7 @@ class RowReader:
         """
         only = labels[0] if labels and len(labels) == 1 else None
         if "spans" in self._roles:
-            cell = cell_value(self._cell(row, "spans"))
+            cell = mended(cell_value(self._cell(row, "spans")))
             items = _json_list(cell)
             if items is None and cell not in (None, ""):
                 self._notes.add("odd", row.line)
@@ -227,8 +240,8 @@ class RowReader:
 
 def _json_list(cell: Any) -> list[Any] | None:
     """Return a list, also one that is written as JSON in a CSV; else ``None``."""
-    if type(cell) is not str or not cell.startswith("["):
-        return as_list(cell)
+    if type(cell) is not str or not cell.lstrip().startswith("["):
+        return cell if isinstance(cell, list) else None
     try:
         items = json.loads(cell)
     except (ValueError, RecursionError):

@@ -54,6 +54,26 @@ def read_separated(text: str, file: str, separator: str | None, default: str) ->
     return Table(file, columns, tuple(rows), tuple(notes))
 
 
+def read_headless(text: str, file: str, separator: str) -> Table:
+    """Read separated values whose first line is a row already; columns are called 1, 2 and so on.
+
+    The first row says how many there are. What is wrong with a row becomes a problem of its line.
+
+    Raises:
+        DataError: If the file is empty.
+    """
+    lines = list(io.StringIO(text, newline=""))
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        raise DataError("the file is empty", where=file)
+    with long_cells():
+        record = _next_record(lines, first, separator)
+        cells = lines[first].split(separator) if record.problem else record.cells
+        columns = tuple(str(number) for number in range(1, len(cells) + 1))
+        rows, _ = _rows(lines, first, separator, columns)
+    return Table(file, columns, tuple(rows))
+
+
 def head_of(
     lines: Lines, file: str, separator: str | None, default: str
 ) -> tuple[tuple[str, ...], int, str, list[str]]:
@@ -210,16 +230,13 @@ def _well_quoted(separator: str) -> re.Pattern[str]:
 def _as_it_stands(lines: Lines, record: _Record, width: int) -> _Record | None:
     """Return a badly quoted TSV line with its tabs taken literally, if their number is right.
 
-    That is also done where a quotation mark would join lines that are each complete.
+    A record that is well quoted stays one, even if each of its lines could be a row by itself: a
+    table that was pasted into a text looks so.
     """
+    if record.problem is None and len(record.cells) in (0, width):
+        return None
     plain = lines[record.first].rstrip("\r\n").split("\t")
-    if len(plain) != width or (record.problem is None and not record.cells):
-        return None
-    joined = [lines[i] for i in range(record.first, record.after)]
-    complete = len(joined) > 1 and all(line.count("\t") == width - 1 for line in joined)
-    if record.problem is None and len(record.cells) == width and not complete:
-        return None
-    return _Record(record.first, record.first + 1, plain)
+    return _Record(record.first, record.first + 1, plain) if len(plain) == width else None
 
 
 def _from(lines: Lines, start: int) -> Iterator[str]:

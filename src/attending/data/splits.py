@@ -303,7 +303,14 @@ def _by_date(documents: Sequence[Document], test: float) -> Split:
 
 
 def _instant(when: datetime) -> datetime:
-    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    """Return a date in UTC; one that falls off the calendar there becomes its first or last."""
+    if when.tzinfo is None:
+        return when.replace(tzinfo=UTC)
+    try:
+        return when.astimezone(UTC)
+    except OverflowError:
+        end = datetime.min if when.year == datetime.min.year else datetime.max
+        return end.replace(tzinfo=UTC)
 
 
 def _at_random(

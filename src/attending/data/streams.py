@@ -18,7 +18,7 @@ from typing import IO, Any, cast, overload
 from attending.data.columns import SPANS, find_columns, find_named
 from attending.data.files import decode, read_bytes
 from attending.data.label_cells import LabelCells
-from attending.data.readers import cell_text, kind_of, parse_line
+from attending.data.readers import cell_text, kind_of, parquet_cells, parse_line
 from attending.data.rows import Notes, RowReader
 from attending.data.separated import head_of, long_cells, rows_of
 from attending.data.tables import TableRow
@@ -197,7 +197,7 @@ def _parquet(path: Path) -> RowStream:
         number = 0
         try:
             for batch in file.iter_batches(batch_size=_AT_ONCE):
-                for cells in batch.to_pylist():
+                for cells in parquet_cells(batch, path.name, number + 1):
                     number += 1
                     yield TableRow(number, cells)
         except (ArrowException, OSError):
@@ -209,10 +209,6 @@ def _parquet(path: Path) -> RowStream:
 def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
     """Yield lines with their ends; says after which line a byte can't be read."""
     name = "utf-8-sig" if encoding.lower() in _UTF8 else encoding
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        decode(b"", path.name, encoding)
     done = 0
     try:
         with _opened(path) as raw:
@@ -229,6 +225,15 @@ def _lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
             step="If the file was saved on Windows, pass --encoding cp1252."
             if name == "utf-8-sig"
             else "Pass the encoding that the file was saved in.",
+        ) from None
+    except LookupError:
+        decode(b"a", path.name, encoding)  # says which there are
+        raise
+    except UnicodeError as error:
+        raise DataError(
+            f"the file can't be read as {encoding}: {error}",
+            where=path.name,
+            step="Pass the encoding that the file was saved in.",
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise DataError(

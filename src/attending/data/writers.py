@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Literal
 
 from attending.data.label_cells import LabelCells
 from attending.data.libmultilabel import FORMAT, write_libmultilabel
-from attending.data.readers import cell_text, kind_of
+from attending.data.readers import cell_text, finite, kind_of
 from attending.data.separated import write_separated
 from attending.errors import DataError, MissingExtra, OutputError
 from attending.outputs import new_file
@@ -29,7 +29,8 @@ def write_documents(
     """Write documents as CSV, TSV, JSON lines (each also ``.gz``) or Parquet, by suffix.
 
     What is written comes back the same when these columns and the separator are named, except
-    that CSV and TSV hold attributes as strings. Several labels are written as a JSON list, or with
+    that CSV and TSV hold attributes as strings and that NaN and infinite numbers become null (CSV,
+    TSV: an empty cell; Parquet keeps them). Several labels are written as a JSON list, or with
     a separator in between; none at all is ``[]``; an unlabelled document has an empty cell (JSON
     lines, Parquet: null).
 
@@ -70,10 +71,11 @@ def write_documents(
                 step="Name the columns with columns={...} or rename the attribute.",
             )
     cells = [_cells(d, names, used, label_cells) for d in rows]
-    header = [*(names[role] for role in used), *attributes]
+    # One column may be the id and the group.
+    header = list(dict.fromkeys([*(names[role] for role in used), *attributes]))
     with new_file(path, force=force) as file:
         if kind == "jsonl":
-            _write_lines(cells, file)
+            _write_lines(map(finite, cells), file)
         elif kind == "parquet":
             _write_parquet(cells, header, [names[role] for role in used], file)
         else:
@@ -106,7 +108,7 @@ def _cells(
 
 
 def _flat(value: Any) -> str:
-    return cell_text(value) or ""
+    return cell_text(finite(value)) or ""
 
 
 def _write_lines(rows: Iterable[Mapping[str, Any]], file: BinaryIO) -> None:

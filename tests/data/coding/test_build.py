@@ -196,3 +196,49 @@ def test_bad_input(tmp_path, source, content, more, message):
     path = None if content is None else table(tmp_path, content, "t.csv")
     with pytest.raises((LabelError, DataError), match=message):
         build_label_set(source, table=path, **more)
+
+
+def test_rows_that_can_not_be_read_are_listed_by_line(tmp_path):
+    content = "code,description\n401.9,Hypertension, essential\n250.0,Diabetes\n1,2,3\n"
+    made = build_label_set("table", table=table(tmp_path, content, "t.csv"))
+    assert described(made) == {"250.0": "Diabetes"}
+    assert made.notes == (
+        "t.csv: 2 rows left out, whose codes are not there (lines 2, 4; first: 3 cells, "
+        "expected 2)",
+    )
+    path = table(tmp_path, "code,description\na,b,c\n", "u.csv")
+    with pytest.raises(DataError, match=r"no row has a code.*found 1 row left out.*\(line 2;"):
+        build_label_set("table", table=path)
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ("\ufeff401.9,Hypertension\n250.0,Sugar\n", {"401.9": "Hypertension", "250.0": "Sugar"}),
+        ('\n401.9,"Hypertension, essential"\n250.0,Diabetes\n',
+         {"401.9": "Hypertension, essential", "250.0": "Diabetes"}),
+        ('"a, b",x\nC,d\n', {"a, b": "x", "C": "d"}),
+        ('a,"x\ny"\nb,z\n', {"a": "x\ny", "b": "z"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_table_without_a_header(tmp_path, content, wanted, encoding):
+    if encoding == "utf-16":
+        content = content.removeprefix("\ufeff")
+    (tmp_path / "t.csv").write_text(content, encoding=encoding)
+    made = build_label_set("table", table=tmp_path / "t.csv", header=False, encoding=encoding)
+    assert described(made) == wanted
+    assert not made.notes
+
+
+def test_lines_of_a_table_without_a_header_are_counted_from_one(tmp_path):
+    path = table(tmp_path, "a,x\nb,y,z\nc,w\n", "t.csv")
+    made = build_label_set("table", table=path, header=False)
+    assert made.labels.ids == ("a", "c")
+    assert "(line 2; first: 3 cells, expected 2)" in made.notes[0]
+    with pytest.raises(DataError, match="the file is empty"):
+        build_label_set("table", table=table(tmp_path, "\n", "u.csv"), header=False)
+    open_mark = table(tmp_path, 'a\t"x\nb\ty\n', "v.txt")
+    assert described(build_label_set("table", table=open_mark, header=False)) == {
+        "a": '"x', "b": "y",
+    }  # fmt: skip

@@ -222,3 +222,49 @@ def test_most_frequent_codes(mimic3):
     assert [d.labels for d in kept] == [("401.9",), ("401.9",)] and out == 0
     kept, out = most_frequent(documents, documents[:1], 1)
     assert [d.labels for d in kept] == [("03.89",)] and out == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "found", "put", "column"),
+    [
+        ("NOTEEVENTS.csv.gz", "6,2,200", ",2,200", "row_id"),
+        ("NOTEEVENTS.csv.gz", "6,2,200", "6,2,x", "hadm_id"),
+        ("DIAGNOSES_ICD.csv", "4,2,200,1", "4,2,x,1", "hadm_id"),
+        ("DIAGNOSES_ICD.csv", "4,2,200,1", "4,2,200,a", "seq_num"),
+    ],
+)
+def test_a_cell_that_is_no_number_is_placed(mimic3, table, found, put, column):
+    path = mimic3 / table
+    packed = path.suffix == ".gz"
+    text = (gzip.decompress(path.read_bytes()) if packed else path.read_bytes()).decode()
+    assert found in text
+    line = text[: text.index(found)].count("\n") + 1
+    data = text.replace(found, put).encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(DataError, match=rf'{table} line {line}: .* column "{column}" \(found'):
+        read_mimic3(mimic3)
+
+
+@pytest.mark.parametrize(
+    ("table", "found", "put", "column"),
+    [
+        ("note/discharge.csv.gz", "DS,1,2180", "DS,,2180", "note_seq"),
+        ("hosp/diagnoses_icd.csv.gz", "E119,10", "E119,", "icd_version"),
+        ("hosp/d_icd_diagnoses.csv.gz", "I509,10", "I509,ten", "icd_version"),
+    ],
+)
+def test_a_cell_of_mimic4_that_is_no_number_is_placed(mimic4, table, found, put, column):
+    text = gzip.decompress((mimic4 / table).read_bytes()).decode()
+    assert found in text
+    (mimic4 / table).write_bytes(gzip.compress(text.replace(found, put, 1).encode()))
+    with pytest.raises(DataError, match=rf'line 2: .* column "{column}" \(found'):
+        read_mimic4(mimic4)
+
+
+def test_numbers_that_are_written_as_decimals_are_read(mimic3):
+    path = mimic3 / "DIAGNOSES_ICD.csv"
+    path.write_text(
+        path.read_text().replace("100,2,0389", "100.0,2.0,0389").replace(",1,4019", ",,4019")
+    )
+    (first, _) = read_mimic3(mimic3).documents
+    assert first.labels[:2] == ("038.9", "E879.8")

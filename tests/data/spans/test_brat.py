@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attending.data.spans.brat import read_brat, write_brat
+from attending.data.spans.flat import flatten
 from attending.data.spans.offsets import Counting, Ruler
 from attending.errors import DataError, OutputError
 from attending.records import Document, Prediction, Span
@@ -263,3 +264,26 @@ def test_there_must_be_something(tmp_path):
     (tmp_path / "x.csv").write_text("a")
     with pytest.raises(DataError, match="not a BRAT file"):
         read_brat(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    "column", ["x", 2, [1], {}, {"ann": 5}, {"ann": None, "counting": {"unit": "miles"}},
+               {"ann": None, "counting": {"other": 1}}, {"ann": None, "counting": "x"}]
+)  # fmt: skip
+def test_a_column_called_brat_is_only_a_column(tmp_path, column):
+    document = Document("1", "Pain here", spans=(Span(0, 4, "S"),), attributes={"brat": column})
+    write_brat([document], tmp_path / "out")
+    assert (tmp_path / "out" / "1.ann").read_text() == "T1\tS 0 4\tPain\n"
+    assert (tmp_path / "out" / "annotation.conf").exists()
+
+
+def test_all_pieces_of_a_span_are_written_the_first_with_its_id(brat, tmp_path):
+    text = "pain in left arm and right leg"
+    ann = "T1\tSym 0 4;13 16\tpain arm\nT2\tLoc 21 30\tright leg\nA1\tNeg T1\n"
+    (document,) = read_brat(brat(a=(text, ann)))
+    pieces = replace(document, spans=flatten(document.spans).kept)
+    written = write_brat([pieces], tmp_path / "out")
+    assert written.spans == 3
+    assert (tmp_path / "out" / "a.ann").read_text() == (
+        "T1\tSym 0 4\tpain\nT2\tLoc 21 30\tright leg\nA1\tNeg T1\nT3\tSym 13 16\tarm\n"
+    )

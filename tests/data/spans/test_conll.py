@@ -217,3 +217,96 @@ def test_tags_of_any_document_are_those_of_its_flat_spans(tmp_path_factory, docu
     visible = [c for c in document.text if not c.isspace()]
     assert [c for c in again.text if not c.isspace()] == visible
     assert {label for label, _ in entities(again)} <= {label for label, _ in entities(document)}
+
+
+OWN = {"lines": "Pain O\n", "columns": 2, "tabs": False, "word": 0, "tag": 1, "scheme": "iob2",
+       "rule": "conlleval", "bare": False}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"conll": "y", "brat": "x"},
+        {"conll": {"lines": "Pain O\n"}},
+        {"conll": {**OWN, "lines": None}},
+        {"conll": {**OWN, "word": "0"}},
+        {"conll": {**OWN, "scheme": "none"}},
+        {"conll": {**OWN, "rule": []}},
+        {"tokens": 2, "sentences": 1},
+        {"tokens": ["Pain", "here"], "sentences": [[0, 2]]},
+        {"tokens": [[0, 4], [5, 90]]},
+        {"tokens": [[0, 4], [5, 9]], "sentences": [[0, 1], [2, 3]]},
+        {"tokens": [[0, 4], [5, 9]], "sentences": [[1, 2]]},
+        {"tokens": [[0, 4], [5, 9]], "sentences": "x"},
+        {"sentences": [[0, 2]]},
+    ],
+)
+def test_columns_that_have_our_attributes_names_are_only_columns(tmp_path, attributes):
+    document = Document("1", "Pain here", spans=(Span(0, 4, "S"),), attributes=attributes)
+    write_conll([document], tmp_path / "out.conll")
+    assert (tmp_path / "out.conll").read_text() == "-DOCSTART- (1)\tO\n\nPain\tB-S\nhere\tO\n\n"
+
+
+def test_tokens_and_sentences_of_a_source_are_written_as_they_are(tmp_path):
+    attributes = {"tokens": [[0, 9], [10, 14]], "sentences": [[0, 1], [1, 2]]}
+    document = Document("1", "non-small cell", attributes=attributes)
+    write_conll([document], tmp_path / "out.conll")
+    wanted = "-DOCSTART- (1)\tO\n\nnon-small\tO\n\ncell\tO\n\n"
+    assert (tmp_path / "out.conll").read_text() == wanted
+
+
+def test_a_type_with_a_blank_can_be_read_back(tmp_path):
+    (tmp_path / "x.conll").write_text("-DOCSTART- O\n\nPain O\nhere O\n")
+    (document,) = read_conll(tmp_path / "x.conll")
+    named = replace(document, spans=(Span(0, 4, "Sign  symptom"),))
+    written = write_conll([named], tmp_path / "y.conll")
+    assert written.notes == (
+        '1 type written without white space, as CoNLL needs it: "Sign  symptom"',
+    )
+    (again,) = read_conll(tmp_path / "y.conll")
+    assert again.spans == (Span(0, 4, "Sign_symptom"),)
+    # Tabs part the columns of a file of ours, so a blank stays and a tab doesn't.
+    made = Document("1", "Pain here", spans=(Span(0, 4, "Sign symptom"), Span(5, 9, "a\tb")))
+    assert "a\tb" in write_conll([made], tmp_path / "z.conll").notes[0]
+    labels = [s.label for s in read_conll(tmp_path / "z.conll").documents[0].spans]
+    assert labels == ["Sign symptom", "a_b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "division"),
+    [
+        ("a O\n \nb B-X\n", "sentences"),
+        ("a\tO\n\t\nb\tB-X\n \t\nc\tO", "sentences"),
+        ("a O\r\n \r\nb B-X\r\n", "sentences"),
+        ("# newdoc id = 1\na O\n# newdoc id = 2\nb B-X\n", "auto"),
+        ("###MEDLINE:1\na O\n###MEDLINE:2\nb B-X\n", "auto"),
+        ("--DOCSTART-- O\na O\n--DOCSTART-- O\nb B-X\n", "auto"),
+        ("a O\n# newdoc\n\nb B-X\n", "markers"),
+        ("a O\n\n# newdoc\nb B-X", "sentences"),
+    ],
+)
+def test_whatever_parts_documents_comes_back_the_same(tmp_path, content, division):
+    (tmp_path / "x.conll").write_bytes(content.encode())
+    corpus = read_conll(tmp_path / "x.conll", documents=division)
+    assert len(corpus) > 1
+    write_conll(corpus.documents, tmp_path / "y.conll")
+    assert (tmp_path / "y.conll").read_bytes() == content.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [(b"a O\rb B-X\r\rc O\r", 1), (b"a O\r\nb\rc O\r\n", 2), (b"a O\r\nb O\r", 2)],
+)
+def test_a_lone_carriage_return_is_refused(tmp_path, content, line):
+    (tmp_path / "x.conll").write_bytes(content)
+    with pytest.raises(DataError, match=rf"x\.conll line {line}: a carriage return stands without"):
+        read_conll(tmp_path / "x.conll", strict=False)
+
+
+def test_a_tab_in_a_comment_does_not_part_columns(tmp_path):
+    (tmp_path / "x.conll").write_text("# text =\tPain here\nPain B-S\nhere O\n")
+    (document,) = read_conll(tmp_path / "x.conll")
+    assert (document.text, document.spans) == ("Pain here", (Span(0, 4, "S"),))
+    (tmp_path / "y.conll").write_text("#\tB-S\n#\tO\n")
+    (document,) = read_conll(tmp_path / "y.conll")
+    assert (document.text, document.spans) == ("# #", (Span(0, 1, "S"),))

@@ -1,6 +1,8 @@
 """Spans in JSON: ours, doccano's, Label Studio's."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -48,6 +50,17 @@ def test_our_own_form_comes_back(tmp_path_factory, document):
     )  # fmt: skip
     assert entities(again) == entities(given_)
     assert again.attributes == given_.attributes
+
+
+def test_a_date_comes_back(tmp_path):
+    when = datetime(2024, 3, 11, 7, 30, tzinfo=UTC)
+    rows = [Document("a", "x", when=when), Document("b", "y", attributes={"date": "in spring"})]
+    write_span_jsonl(rows, tmp_path / "x.jsonl")
+    first, second = read_span_jsonl(tmp_path / "x.jsonl")
+    assert (first.when, first.attributes) == (when, {})
+    assert (second.when, second.attributes) == (None, {"date": "in spring"})
+    with pytest.raises(OutputError, match='an attribute is called "date"'):
+        write_span_jsonl([replace(second, when=when)], tmp_path / "y.jsonl")
 
 
 def test_ids_and_scores_come_back(tmp_path):
@@ -149,17 +162,34 @@ def test_problems_by_line(tmp_path):
         '{"text": "a", "spans": [{"start": 0, "end": 1}]}',
         '{"text": "fine", "spans": "none"}',
         '{"text": "fine", "id": "7"}',
+        '{"text": "odd", "label": [{"start": 0, "end": 3, "labels": [5, {"a": "b"}]}]}',
     ]
     path = tmp_path / "x.jsonl"
     path.write_text("\n".join(rows))
-    with pytest.raises(DataError, match=r"8 problems: x\.jsonl line 1: the span lies outside") as e:
+    with pytest.raises(
+        DataError, match=r"10 problems: x\.jsonl line 1: the span lies outside"
+    ) as e:
         read_span_jsonl(path)
     assert "fever" not in str(e.value)
     corpus = read_span_jsonl(path, strict=False)
-    assert [f.source.line for f in corpus.errors] == [1, 2, 3, 4, 4, 5, 6, 7]
-    assert [d.id for d in corpus] == ["row-1", "row-4", "row-6", "row-7", "7"]
+    assert [f.source.line for f in corpus.errors] == [1, 2, 3, 4, 4, 5, 6, 7, 9, 9]
+    assert [d.id for d in corpus] == ["row-1", "row-4", "row-6", "row-7", "7", "row-9"]
     assert [p.id for p in corpus.problems] == ["row-2", "row-3", "row-5"]
     assert not any(d.spans for d in corpus)
+
+
+def test_what_json_has_not_and_half_a_character_come_back_writable(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        '{"text": "ab", "age": NaN, "group": "\\ud83d", "note": {"\\udc00": [Infinity]}, '
+        '"spans": [{"start": 0, "end": 1, "label": "X\\ud83d", "score": NaN}]}\n'
+    )
+    corpus = read_span_jsonl(path)
+    assert [f.what for f in corpus.faults] == ["a value holds half of a character: read as U+FFFD"]
+    write_span_jsonl(corpus.documents, tmp_path / "y.jsonl")
+    (again,) = read_span_jsonl(tmp_path / "y.jsonl")
+    assert (again.group, again.spans) == ("\ufffd", (Span(0, 1, "X\ufffd"),))
+    assert again.attributes == {"age": None, "note": {"\ufffd": [None]}}
 
 
 @pytest.mark.parametrize(
@@ -168,6 +198,8 @@ def test_problems_by_line(tmp_path):
         ("[]", "holds no document"),
         ('[{"text": "a"}', "has no end"),
         ('[\n{"text": "a"},\n{"te', "line 3: broken JSON"),
+        ('[{"text": "a"}]\n\n[{"text": "b"}]\n', "line 3: something follows the end"),
+        ('[{"text": "a"}] x', "line 1: something follows the end"),
         ("", "the file is empty"),
     ],
 )

@@ -55,6 +55,31 @@ def test_a_source_s_own_tokens_are_its_words():
     assert len(words_of(Document("d", "non-small cell"))) == 4
 
 
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [[0, 400], [401, 409]],  # beyond the text
+        [[5, 9], [0, 4]],  # out of order
+        [[0, 5], [4, 9]],  # overlapping
+        [[0, 0], [5, 9]],  # of no length
+        [[-4, 4]],
+        [[0, 4, 5]],
+        [[0.0, 4.0]],
+        [[False, True]],
+        ["Pain", "here"],
+        ["Pa", "he"],
+        "[[0, 4]]",
+        2,
+        {},
+        [],
+        [None],
+    ],
+)
+def test_a_column_called_tokens_that_holds_no_offsets_of_words_is_only_a_column(tokens):
+    document = Document("d", "Pain here", attributes={"tokens": tokens})
+    assert words_of(document) == ((0, 4), (5, 9))
+
+
 def test_accents_as_given(case):
     folder = case("D16")
     expected = json.loads((folder / "expected.json").read_text("utf-8"))["values"]

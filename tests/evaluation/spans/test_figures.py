@@ -94,11 +94,12 @@ def test_types_of_few_words_are_left_out_only_where_the_name_says_so(pair):
     assert metrics["strict_macro_f1_support_only"] == pytest.approx((12 / 14 + 0) / 2)
 
 
+def entity(start, end, kind, *pieces):
+    return Entity(start, end, kind, pieces or ((start, end),))
+
+
 def test_a_word_has_the_type_of_the_longest_entity_then_of_the_first():
     words = [(0, 4), (5, 10), (11, 15), (16, 25)]
-
-    def entity(start, end, kind, *pieces):
-        return Entity(start, end, kind, pieces or ((start, end),))
 
     assert types_of(words, ()) == [OUTSIDE] * 4
     assert types_of(words, (entity(0, 15, 1), entity(0, 25, 2), entity(5, 10, 0))) == [2] * 4
@@ -107,6 +108,13 @@ def test_a_word_has_the_type_of_the_longest_entity_then_of_the_first():
     # Its pieces cover nine code points, less than the ten between them.
     pieces = entity(0, 25, 1, (0, 4), (20, 25))
     assert types_of(words, (pieces, entity(5, 15, 0))) == [1, 0, 0, 1]
+
+
+def test_of_two_entities_in_one_word_the_longer_gives_the_type():
+    """aspirin10mg: a medicine and its dose lie apart, and share the word."""
+    assert types_of([(0, 11)], (entity(0, 7, 1), entity(7, 11, 2))) == [1]
+    assert types_of([(0, 11)], (entity(0, 4, 1), entity(4, 11, 2))) == [2]
+    assert types_of([(0, 8)], (entity(0, 4, 1), entity(4, 8, 2))) == [1], "as long: the first"
 
 
 def test_words_are_the_source_s_own_then_by_the_rule_given_then_by_white_space():

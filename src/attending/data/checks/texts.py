@@ -15,25 +15,31 @@ def check_texts(corpus: Corpus) -> Iterator[Finding]:
     name = corpus.name
     for note in corpus.notes:
         yield Finding("reading", "note", note)
-    if corpus.problems:
-        reasons: dict[str, int] = {}
-        for problem in corpus.problems:
-            reasons[problem.reason] = reasons.get(problem.reason, 0) + 1
-        top = max(reasons, key=lambda reason: reasons[reason])
-        yield Finding(
-            "unreadable-rows",
-            "warning",
-            f"{plural(len(corpus.problems), 'row')} of {len(corpus.rows):,} in {name} can't be "
-            f"read ({'' if len(reasons) == 1 else 'most often: '}{top})",
-            {"rows": len(corpus.problems), "reasons": reasons},
-            singles(Place.of(name, p) for p in corpus.problems),
-        )
+    yield from unreadable_rows(corpus)
     if not corpus.documents:
         yield Finding("no-documents", "error", f"{name} has no document that can be read")
         return
     yield from _bad_texts(corpus)
     yield from _missing(corpus, "group", [d for d in corpus if d.group is None])
     yield from _missing(corpus, "date", [d for d in corpus if d.when is None])
+
+
+def unreadable_rows(corpus: Corpus) -> Iterator[Finding]:
+    """Report the rows of a corpus that could not become documents, if there are any."""
+    if not corpus.problems:
+        return
+    reasons: dict[str, int] = {}
+    for problem in corpus.problems:
+        reasons[problem.reason] = reasons.get(problem.reason, 0) + 1
+    top = max(reasons, key=lambda reason: reasons[reason])
+    yield Finding(
+        "unreadable-rows",
+        "warning",
+        f"{plural(len(corpus.problems), 'row')} of {len(corpus.rows):,} in {corpus.name} can't be "
+        f"read ({'' if len(reasons) == 1 else 'most often: '}{top})",
+        {"rows": len(corpus.problems), "reasons": reasons},
+        singles(Place.of(corpus.name, p) for p in corpus.problems),
+    )
 
 
 def _bad_texts(corpus: Corpus) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def build_label_set(
         MissingExtra: If ICD-10-CM is asked for without its package or a table.
     """
     columns = TableColumns(code, description, parent, synonyms, header)
-    system = _system(source, table, columns, encoding, language)
+    system, remarks = _system(source, table, columns, encoding, language)
     wanted = list(system.codes) if only is None else _wanted(only)
     if not wanted:
         raise LabelError("there are no codes to describe", where=name or system.name)
@@ -129,7 +129,7 @@ def build_label_set(
     made = LabelSet(labels, name=name or system.name, broader=broader)
     hows: Counter[str] = Counter(m.how for m in meanings.values() if m)
     missing = tuple(x for x in wanted if meanings[x] is None)
-    notes = tuple(_notes(system, wanted, missing, hows))
+    notes = (*remarks, *_notes(system, wanted, missing, hows))
     return BuiltLabels(made, hows["listed"], hows["composed"], hows["inherited"], missing, notes)
 
 
@@ -139,25 +139,26 @@ def _system(
     columns: TableColumns,
     encoding: str,
     language: Language,
-) -> CodeSystem:
+) -> tuple[CodeSystem, tuple[str, ...]]:
+    """Return the system, and what was remarked on while its table was read."""
     if source not in get_args(Source):
         raise LabelError(
             f'there is no source of labels "{source}"', allowed=", ".join(get_args(Source))
         )
     if table is None:
         if source == "icd10cm":
-            return PackagedIcd10Cm()
+            return PackagedIcd10Cm(), ()
         raise LabelError(
             f"{source} labels are built from a table of yours",
             step="Name the file of codes and descriptions with --table.",
         )
-    entries = read_entries(table, columns, encoding)
+    entries, notes = read_entries(table, columns, encoding)
     if source == "icdo3":
-        return TabledIcdO3(entries, language)
+        return TabledIcdO3(entries, language), notes
     kinds: dict[str, type[TabledIcd10Cm | TabledIcd9 | TabledCodes]] = {
         "icd10cm": TabledIcd10Cm, "icd9": TabledIcd9, "table": TabledCodes,
     }  # fmt: skip
-    return kinds[source](entries)
+    return kinds[source](entries), notes
 
 
 def _wanted(only: Corpus | Iterable[str]) -> list[str]:

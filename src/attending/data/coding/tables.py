@@ -8,7 +8,9 @@ from attending.data.coding.systems import Entry
 from attending.data.columns import find_named, listing
 from attending.data.files import decode, read_bytes
 from attending.data.readers import cell_text, read_table, read_table_bytes
+from attending.data.separated import read_headless
 from attending.data.tables import Table
+from attending.data.wording import plural, some
 from attending.errors import DataError
 
 _CODES = ("code", "id", "codigo", "código", "icd", "icd_code", "icd9_code", "icd10_code")
@@ -17,6 +19,7 @@ _TEXTS = (
     "label", "descripcion", "descripción", "text",
 )  # fmt: skip
 _MARK = "|"
+_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,14 @@ class TableColumns:
 
 def read_entries(
     path: str | Path, columns: TableColumns | None = None, encoding: str = "utf-8"
-) -> dict[str, Entry]:
+) -> tuple[dict[str, Entry], tuple[str, ...]]:
     """Read a table of codes: CSV, TSV, ``.txt`` with tabs, JSON lines or Parquet.
 
     A code's first row that has a description gives it; further rows of the code, and the cells of
     the column of synonyms (several set apart by ``|``), give other names of it. Rows without a
     code are passed over.
+
+    Returns the entries by code, and notes: which rows can't be read and are left out, by line.
 
     Raises:
         DataError: If the file or a column can't be used, or no row has a code.
@@ -68,9 +73,26 @@ def read_entries(
             cells.get(parent or "") or None,
         )
         entries[new.code] = _joined(entries[new.code], new) if new.code in entries else new
+    left_out = _left_out(table)
     if not entries:
-        raise DataError(f'no row has a code in the column "{code}"', where=table.file)
-    return entries
+        raise DataError(
+            f'no row has a code in the column "{code}"',
+            where=table.file,
+            found="; ".join(left_out).removeprefix(f"{table.file}: ") or None,
+        )
+    return entries, left_out
+
+
+def _left_out(table: Table) -> tuple[str, ...]:
+    """Say which rows can't be read, by line."""
+    odd = [row for row in table.rows if row.cells is None]
+    if not odd:
+        return ()
+    lines = f"{'line' if len(odd) == 1 else 'lines'} {some([row.line for row in odd], _LINES)}"
+    return (
+        f"{table.file}: {plural(len(odd), 'row')} left out, whose codes are not there ({lines}; "
+        f"first: {odd[0].problem})",
+    )
 
 
 def _joined(first: Entry, more: Entry) -> Entry:
@@ -92,12 +114,8 @@ def _table(path: Path, header: bool, encoding: str) -> Table:
     if header:
         return read_table_bytes(data, path.name, "tsv", encoding)
     name = path.name.lower().removesuffix(".gz")
-    mark = "," if name.endswith(".csv") else "\t"
-    first = decode(data, path.name, encoding).split("\n", 1)[0]
-    width = first.count(mark) + 1
-    numbers = mark.join(str(n) for n in range(1, width + 1))
-    kind = "csv" if mark == "," else "tsv"
-    return read_table_bytes(numbers.encode(encoding) + b"\n" + data, path.name, kind, encoding)
+    text = decode(data, path.name, encoding)
+    return read_headless(text, path.name, "," if name.endswith(".csv") else "\t")
 
 
 def _column(table: Table, name: str | None, usual: Sequence[str], role: str) -> str:

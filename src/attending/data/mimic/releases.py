@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from attending.data.mimic.codes import dotted
-from attending.data.mimic.tables import find_table, read_rows
+from attending.data.mimic.tables import Cells, find_table, read_rows, whole
 from attending.errors import DataError
 from attending.records import Document, Label, LabelSet
 
@@ -40,7 +40,6 @@ class _Summaries:
     met: Counter[str] = field(default_factory=Counter)
 
     def add(self, admission: str, patient: str, order: tuple[str, int], text: str) -> None:
-        admission = _whole(admission)
         if not admission:
             self.met["summaries without an admission, left out"] += 1
             return
@@ -67,14 +66,12 @@ class _Codes:
     bare: set[str] = field(default_factory=set)
 
     def add(
-        self, admission: str, order: tuple[bool, str], code: str, summaries: _Summaries
+        self, admission: str, order: tuple[bool, float], code: str, summaries: _Summaries
     ) -> None:
-        admission = _whole(admission)
         if admission not in summaries.parts:
             self.bare.add(admission)
         elif code:
-            rank = float(order[1]) if order[1].strip() else float("inf")
-            self.rows.setdefault(admission, []).append(((order[0], rank), code))
+            self.rows.setdefault(admission, []).append((order, code))
         else:
             summaries.met["rows without a code, left out"] += 1
 
@@ -108,18 +105,20 @@ def read_mimic3(folder: str | Path, kinds: Kinds = "both") -> Admissions:
             "text",
         ),
     )
-    for number, patient, admission, date, time, category, error, text in rows:
+    for row in rows:
+        _, patient, _, date, time, category, error, text = row
         if category.strip().lower() != "discharge summary":
             continue
         if error.strip() in ("1", "1.0"):
             summaries.met["summaries marked as errors, left out"] += 1
             continue
-        summaries.add(admission, patient, (time or date, int(number)), text)
+        summaries.add(_admission(row), patient, (time or date, row.number("row_id")), text)
     codes = _Codes()
     for procedure, table in _tables(kinds, "diagnoses_icd", "procedures_icd"):
         columns = ("hadm_id", "seq_num", "icd9_code")
-        for admission, order, code in read_rows(find_table(folders, table), columns):
-            codes.add(admission, (procedure, order), dotted(code, 9, procedure), summaries)
+        for row in read_rows(find_table(folders, table), columns):
+            order = procedure, _rank(row)
+            codes.add(_admission(row), order, dotted(row[2], 9, procedure), summaries)
     titles = {}
     for procedure, table in _tables(kinds, "d_icd_diagnoses", "d_icd_procedures"):
         for code, title in read_rows(find_table(folders, table), ("icd9_code", "long_title")):
@@ -148,27 +147,27 @@ def read_mimic4(
         find_table(near, "discharge"),
         ("subject_id", "hadm_id", "note_seq", "charttime", "text"),
     )
-    for patient, admission, number, time, text in rows:
-        summaries.add(admission, patient, (time, int(number)), text)
+    for row in rows:
+        patient, _, _, time, text = row
+        summaries.add(_admission(row), patient, (time, row.number("note_seq")), text)
     codes = _Codes()
     other: set[str] = set()
     for procedure, table in _tables(kinds, "diagnoses_icd", "procedures_icd"):
         columns = ("hadm_id", "seq_num", "icd_code", "icd_version")
-        for admission, order, code, revision in read_rows(find_table(hosp, table), columns):
-            if int(revision) == version:
-                codes.add(
-                    admission, (procedure, order), dotted(code, version, procedure), summaries
-                )
+        for row in read_rows(find_table(hosp, table), columns):
+            if row.number("icd_version") == version:
+                order = procedure, _rank(row)
+                codes.add(_admission(row), order, dotted(row[2], version, procedure), summaries)
             else:
-                other.add(_whole(admission))
+                other.add(_admission(row))
     aside = len((other - codes.rows.keys()) & summaries.parts.keys())
     summaries.met[f"admissions coded in the other ICD revision than {version}, left out"] = aside
     titles = {}
     for procedure, table in _tables(kinds, "d_icd_diagnoses", "d_icd_procedures"):
         named = ("icd_code", "icd_version", "long_title")
-        for code, revision, title in read_rows(find_table(hosp, table), named):
-            if int(revision) == version:
-                titles[dotted(code, version, procedure)] = title.strip()
+        for row in read_rows(find_table(hosp, table), named):
+            if row.number("icd_version") == version:
+                titles[dotted(row[0], version, procedure)] = row[2].strip()
     return _admissions(summaries, codes, titles, "mimic4")
 
 
@@ -177,9 +176,18 @@ def _tables(kinds: Kinds, diagnoses: str, procedures: str) -> list[tuple[bool, s
     return [pair for pair in named if kinds == "both" or pair[0] == (kinds == "procedures")]
 
 
-def _whole(number: str) -> str:
-    """Return an id that some exports write as a decimal, ``100001.0``."""
-    return number.strip().removesuffix(".0")
+def _admission(row: Cells) -> str:
+    """Return the number of a row's admission as it is written; empty if it has none."""
+    cell = whole(row[row.columns.index("hadm_id")])
+    if cell:
+        row.number("hadm_id")
+    return cell
+
+
+def _rank(row: Cells) -> float:
+    """Return the place of a code among those of its admission; a blank one comes last."""
+    blank = not row[row.columns.index("seq_num")].strip()
+    return float("inf") if blank else row.number("seq_num")
 
 
 def _admissions(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from attending.data.columns import listing
+from attending.data.wording import plural
 from attending.errors import DataError
 
 
@@ -33,7 +34,36 @@ def find_table(folders: Sequence[Path], name: str) -> Path:
     )
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+class Cells(tuple[str, ...]):
+    """The cells of a row, which know where they stand, for what is wrong with one of them."""
+
+    path: Path
+    line: int
+    columns: Sequence[str]
+
+    def number(self, column: str) -> int:
+        """Return the cell of a column as a whole number, which some exports write as ``1.0``.
+
+        Raises:
+            DataError: If it is none; says where.
+        """
+        cell = whole(self[self.columns.index(column)])
+        if not cell.isascii() or not cell.isdecimal():
+            raise DataError(
+                f'there is no whole number in the column "{column}"',
+                where=f"{self.path} line {self.line}",
+                found=plural(len(cell), "character") if cell else "an empty cell",
+                step="Is it PhysioNet's file of that name? Download it again.",
+            )
+        return int(cell)
+
+
+def whole(number: str) -> str:
+    """Return an id that some exports write as a decimal, ``100001.0``."""
+    return number.strip().removesuffix(".0")
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Cells]:
     """Yield the cells of some columns, in the order asked for; names in any case.
 
     Raises:
@@ -55,7 +85,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
                         allowed=f"{len(header)}",
                         step="The file may be cut off: download it again.",
                     )
-                yield tuple(row[i] for i in places)
+                cells = Cells(row[i] for i in places)
+                cells.path, cells.line, cells.columns = path, reader.line_num, columns
+                yield cells
         except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
             raise DataError(
                 f"can't be read on ({type(error).__name__})",

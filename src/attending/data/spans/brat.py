@@ -8,7 +8,7 @@ changed, only their lines change.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from attending.data.files import decode, read_bytes
 from attending.data.spans.ann import (
@@ -21,7 +21,7 @@ from attending.data.spans.ann import (
 )
 from attending.data.spans.corpus import Faults, SpanCorpus, Written, spans_to_write
 from attending.data.spans.names import FileNames, require_folder
-from attending.data.spans.offsets import Counting, Ruler
+from attending.data.spans.offsets import Counting, Ruler, Unit
 from attending.data.spans.placing import counting_notes, place
 from attending.data.wording import plural, some
 from attending.errors import DataError
@@ -156,6 +156,24 @@ def _kept(ann: str | None, mark: bool, way: Counting | None = None) -> dict[str,
     return kept
 
 
+def _own(document: Document) -> Mapping[str, Any]:
+    """Return what was kept of a document's files; nothing if the attribute isn't ours."""
+    kept = document.attributes.get(KEY)
+    if not isinstance(kept, dict) or not isinstance(kept.get("ann", 0), str | None):
+        return {}
+    counting = kept.get("counting")
+    return kept if counting is None or _is_counting(counting) else {}
+
+
+def _is_counting(value: Any) -> bool:
+    kinds = {"unit": str, "crlf_as_one": bool, "lead": int}
+    return (
+        isinstance(value, dict)
+        and all(type(x) is kinds.get(name) for name, x in value.items())
+        and value.get("unit", "code-points") in get_args(Unit)
+    )
+
+
 def write_brat(
     documents: Sequence[Document],
     folder: str | Path,
@@ -192,7 +210,7 @@ def write_brat(
     for document, stem, own in zip(documents, stems, spans, strict=True):
         target = folder / stem
         target.parent.mkdir(parents=True, exist_ok=True)
-        kept: Mapping[str, Any] = document.attributes.get(KEY) or {}
+        kept = _own(document)
         ann, lost = _ann(document, own, kept, fresh=predictions is not None, scores=scores)
         mark = _MARK if kept.get("mark") else ""
         write_text(target.with_name(f"{target.name}.txt"), mark + document.text, force=force)
@@ -200,7 +218,7 @@ def write_brat(
             write_text(target.with_name(f"{target.name}.ann"), ann, force=force)
         gone += lost
     types = sorted({brat_type(s.label) for own in spans for s in own})
-    if predictions is not None or not any(KEY in d.attributes for d in documents):
+    if predictions is not None or not any(map(_own, documents)):
         write_text(folder / "annotation.conf", _configuration(types), force=force)
     notes = [*names.notes, *_type_notes(spans)]
     if gone:
@@ -245,7 +263,7 @@ def _ann(
     counting = Counting(**kept["counting"]) if kept.get("counting") and not fresh else Counting()
     ruler = Ruler(document.text, counting)
     if original is None:
-        if not spans and not fresh and KEY in document.attributes:
+        if not spans and not fresh and kept:
             return None, 0
         made = _new_lines(spans, 1, document.text, ruler, scores)
         return "".join(f"{line}\n" for line in made), 0
@@ -278,8 +296,14 @@ def _changed(
 ) -> tuple[str, int]:
     """Return the file with the lines of spans that changed written anew."""
     old = {span.id: span for span in before if span.id}
-    new = {span.id: span for span in now if span.id in old}
-    added = [span for span in now if span.id not in old]
+    new: dict[str | None, Span] = {}
+    added: list[Span] = []
+    for one in now:
+        # Pieces of one span have its id: the first keeps it, the others are new.
+        if one.id in old and one.id not in new:
+            new[one.id] = one
+        else:
+            added.append(one)
     kept = without(lines, [id_ for id_ in old if id_ not in new])
     lost = len(lines) - len(kept) - (len(old) - len(new))
     shown = []

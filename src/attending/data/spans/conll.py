@@ -5,6 +5,7 @@ A document keeps its lines (``attributes["conll"]``), so that what is written ba
 the byte, other columns, comments and markers included; where spans were changed, only tags change.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,8 +86,8 @@ def read_conll(
         encoding: How the file's characters are stored.
 
     Raises:
-        DataError: If the file can't be read, holds no word or not these columns, an option is
-            unknown, or ``strict`` and a line can't be read.
+        DataError: If the file can't be read, holds no word or not these columns, a carriage
+            return stands alone, an option is unknown, or ``strict`` and a line can't be read.
     """
     path = Path(path)
     _require(scheme, ("auto", *get_args(Scheme)), "scheme")
@@ -94,6 +95,7 @@ def read_conll(
     _require(documents, get_args(Division), "way to divide a file into documents")
     data = read_bytes(path)
     text = decode(data, path.name, encoding)
+    _require_line_ends(text, path.name)
     if data.startswith(b"\xef\xbb\xbf"):
         text = _MARK + text
     found = split_lines(text)
@@ -130,6 +132,18 @@ def read_conll(
 def _require(value: str, allowed: Sequence[str], what: str) -> None:
     if value not in allowed:
         raise DataError(f'there is no {what} "{value}"', allowed=", ".join(allowed))
+
+
+def _require_line_ends(text: str, file: str) -> None:
+    lone = re.search(r"\r(?!\n)", text)
+    if lone:
+        line = text.count("\n", 0, lone.start()) + 1
+        raise DataError(
+            "a carriage return stands without a line feed",
+            where=f"{file} line {line}",
+            allowed="lines that end with LF or CR LF",
+            step="Save the file with line ends of Unix or Windows.",
+        )
 
 
 def _word_column(word: int | None, column: int, columns: int) -> int:

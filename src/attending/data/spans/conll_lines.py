@@ -62,7 +62,7 @@ def split_lines(text: str, columns: int | None = None, tabs: bool | None = None)
     bodies = [raw.removesuffix("\r").removeprefix("\ufeff" if n == 0 else "") for n, raw in
               enumerate(raws)]  # fmt: skip
     if tabs is None:
-        tabs = any("\t" in body for body in bodies if body.strip(" \t") and not _MARKER.match(body))
+        tabs = _parted_by_tabs(bodies)
     cells = [_cells(body, tabs) for body in bodies]
     if columns is None:
         columns = _most_common(bodies, cells)
@@ -73,6 +73,13 @@ def split_lines(text: str, columns: int | None = None, tabs: bool | None = None)
         places = tuple((a + shift, b + shift) for a, b in found) if kind == "word" else ()
         lines.append(Line(number, raw, kind, places, id_))
     return Lines(tuple(lines), columns, tabs)
+
+
+def _parted_by_tabs(bodies: Sequence[str]) -> bool:
+    """Say whether a line has a tab; of lines that may be comments, if there is no other."""
+    lines = [body for body in bodies if body.strip(" \t") and not _MARKER.match(body)]
+    plain = [body for body in lines if not body.startswith("#")]
+    return any("\t" in body for body in plain or lines)
 
 
 def _most_common(bodies: Sequence[str], cells: Sequence[Sequence[object]]) -> int:
@@ -94,6 +101,12 @@ def _cells(body: str, tabs: bool) -> list[tuple[int, int]]:
         cells.append((start, start + len(cell)))
         start += len(cell) + 1
     return cells
+
+
+def is_marker(line: str) -> bool:
+    """Say whether a line says that a document begins."""
+    body = line.removeprefix("\ufeff").removesuffix("\r")
+    return bool(_MARKER.match(body) or _NEW_DOCUMENT.fullmatch(body))
 
 
 def _kind(body: str, cells: Sequence[tuple[int, int]], columns: int) -> tuple[Kind, str | None]:

@@ -1,8 +1,10 @@
 """Writing CoNLL: the lines that were read with their tags, or words and tags of any document."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from attending.data.spans.conll import (
     KEY,
@@ -13,13 +15,16 @@ from attending.data.spans.conll import (
     read_lines,
     sentences_of,
 )
-from attending.data.spans.conll_lines import Line, split_lines
+from attending.data.spans.conll_lines import Line, is_marker, split_lines
 from attending.data.spans.corpus import Faults, Written, spans_to_write
 from attending.data.spans.flat import Discontinuous, Flat, flat_notes, flatten, words_of
-from attending.data.spans.schemes import UNNAMED, Chunk, Scheme, write_tags
+from attending.data.spans.schemes import UNNAMED, Chunk, Rule, Scheme, write_tags
+from attending.data.tagging.words import Words as Offsets
 from attending.data.tagging.words import words as usual_words
+from attending.data.wording import plural, some
 from attending.outputs import new_file
 from attending.records import Document, Prediction, Span
+from attending.tokens import is_pair, own_words
 
 _BREAKS = str.maketrans("\t\n\r", "   ")
 
@@ -40,8 +45,9 @@ def write_conll(
     A document that was read from CoNLL and not changed is written as it was. Where its spans were
     changed, or predictions are written, its tag column changes and nothing else does. Any other
     document gets a ``-DOCSTART-`` line with its id in brackets, and a word, a tab and a tag a line;
-    a line of its text is a sentence. One tag a word holds no nested, overlapping or discontinuous
-    spans: ``attending.data.spans.flat`` says what becomes of them, the result which they are.
+    a line of its text is a sentence. What parts columns becomes ``_`` in a type. One tag
+    a word holds no nested, overlapping or discontinuous spans: ``attending.data.spans.flat`` says
+    what becomes of them, the result which they are.
 
     Args:
         documents: What to write.
@@ -59,34 +65,58 @@ def write_conll(
     """
     spans = spans_to_write(documents, predictions)
     flats: list[tuple[str, Flat]] = []
+    respelled: set[str] = set()
     with new_file(Path(path), force=force) as file:
         end = ""
         for document, own in zip(documents, spans, strict=True):
-            kept = document.attributes.get(KEY)
+            kept = _own_lines(document)
+            named = _named(own, kept, respelled)
             if kept is None:
-                content, flat = _made(document, own, scheme or "iob2", words, discontinuous)
-                flats.append((document.id, flat))
+                content, flat = _made(document, named, scheme or "iob2", words, discontinuous)
             elif predictions is None and scheme is None and not append and _same(kept, own):
-                content = str(kept["lines"])
-                flats.append((document.id, Flat(tuple(own))))
+                content, flat = str(kept["lines"]), Flat(tuple(own))
             else:
-                content, flat = _kept(kept, own, scheme, append, discontinuous)
-                flats.append((document.id, flat))
+                content, flat = _kept(kept, named, scheme, append, discontinuous)
+            flats.append((document.id, flat))
             gap = _gap(end, content)
             file.write((gap + content).encode("utf-8"))
-            end = (end + gap + content)[-4:]
+            end += gap + content
+            end = end[end.rfind("\n", 0, -1) + 1 :]
     written = sum(len(flat.kept) for _, flat in flats)
-    return Written(len(documents), written, flat_notes(flats))
+    return Written(len(documents), written, (*flat_notes(flats), *_type_notes(respelled)))
 
 
 def _gap(end: str, content: str) -> str:
-    """Return what must stand between two documents, so that they stay two."""
-    if not end or content.startswith(("-DOCSTART-", "\n", "\r\n")):
-        return "" if not end or end.endswith("\n") else "\n"
-    line_end = "\r\n" if end.endswith("\r\n") else "\n"
-    if end.endswith(("\n\n", "\r\n\r\n")):
+    """Return what must stand between the last line written and a document, so that it is one."""
+    if not end:
         return ""
-    return line_end if end.endswith("\n") else line_end * 2
+    gap = "" if end.endswith("\n") else "\n"
+    first = content.partition("\n")[0]
+    if not end.strip(" \t\r\n") or not first.strip(" \t\r") or is_marker(first):
+        return gap
+    return gap + ("\r\n" if end.endswith("\r\n") else "\n")
+
+
+def _named(
+    spans: Sequence[Span], kept: Mapping[str, Any] | None, respelled: set[str]
+) -> list[Span]:
+    """Return spans with types that a column can hold; those that were others are added.
+
+    Tabs part the columns of a document that has no lines yet, or only one column.
+    """
+    tabs = kept is None or kept["tabs"] or kept["columns"] < 2
+    parting = re.compile(r"[\t\n\r]+" if tabs else r"[ \t\n\r]+")
+    made = [replace(s, label=s.label and parting.sub("_", s.label)) for s in spans]
+    respelled.update(s.label or "" for s, m in zip(spans, made, strict=True) if s.label != m.label)
+    return made
+
+
+def _type_notes(respelled: set[str]) -> list[str]:
+    if not respelled:
+        return []
+    shown = some([f'"{x}"' for x in sorted(respelled)])
+    found = plural(len(respelled), "type")
+    return [f"{found} written without white space, as CoNLL needs it: {shown}"]
 
 
 def _made(
@@ -97,11 +127,9 @@ def _made(
     discontinuous: Discontinuous,
 ) -> tuple[str, Flat]:
     text = document.text
-    tokens = document.attributes.get(TOKENS)
-    if tokens is None:
-        tokens = (words or usual_words)(text)
-    tokens = [(start, end) for start, end in tokens]
-    sentences = document.attributes.get(SENTENCES) or _by_line(text, tokens)
+    own = own_words(document)
+    tokens = [(start, end) for start, end in own or (words or usual_words)(text)]
+    sentences = _own_sentences(document, own) or _by_line(text, tokens)
     lines = [f"-DOCSTART- ({document.id.translate(_BREAKS)})\tO", ""]
     tags, flat = _tags(spans, tokens, sentences, scheme, discontinuous)
     for start, end in sentences:
@@ -110,6 +138,27 @@ def _made(
             lines.append(f"{word}\t{tags[place]}")
         lines.append("")
     return "\n".join([*lines, ""]), flat
+
+
+def _own_sentences(document: Document, tokens: Offsets | None) -> Sequence[Sequence[int]] | None:
+    """Return which tokens form a sentence if its source says so: pairs that part all of them."""
+    own = document.attributes.get(SENTENCES)
+    if tokens is None or not isinstance(own, list | tuple) or not all(map(is_pair, own)):
+        return None
+    starts, ends = [start for start, _ in own], [end for _, end in own]
+    parted = starts == [0, *ends[:-1]] and ends[-1:] == [len(tokens)]
+    return own if parted and all(a < b for a, b in own) else None
+
+
+def _own_lines(document: Document) -> Mapping[str, Any] | None:
+    """Return the lines that a document was read from; ``None`` if the attribute isn't ours."""
+    kept = document.attributes.get(KEY)
+    if not isinstance(kept, dict) or set(kept) != {"lines", *Reading.__slots__}:
+        return None
+    kinds = {"lines": str, "columns": int, "word": int, "tag": int, "tabs": bool, "bare": bool}
+    ours = all(type(kept[name]) is kind for name, kind in kinds.items())
+    ours = ours and kept["scheme"] in get_args(Scheme) and kept["rule"] in get_args(Rule)
+    return kept if ours else None
 
 
 def _by_line(text: str, tokens: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

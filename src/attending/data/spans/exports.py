@@ -119,18 +119,13 @@ def _items(item: Any, line: int, found: Exported) -> list[Annotation]:
         found.odd.append("an annotation has no start and end")
         return []
     id_, score = cell_text(own.get("id")), own.get("score")
-    made = [
-        Annotation(
-            tuple(read.pairs),
-            label,
-            read.surface,
-            line,
-            id_,
-            float(score) if isinstance(score, int | float) else None,
-        )
-        for label in (types if isinstance(types, list) and types else [read.label])
-        if label is None or isinstance(label, str)
-    ]
+    made: list[Annotation] = []
+    for label in types if isinstance(types, list) and types else [read.label]:
+        if not isinstance(label, str | None):
+            found.odd.append("a span has a type that is no string")
+            continue
+        sure = float(score) if isinstance(score, int | float) else None
+        made.append(Annotation(tuple(read.pairs), label, read.surface, line, id_, sure))
     return made
 
 

@@ -18,7 +18,8 @@ def json_rows(data: bytes, text: str, file: str) -> list[TableRow]:
         file: Its name, for messages.
 
     Raises:
-        DataError: If the file holds no JSON object, or an array that is broken off.
+        DataError: If the file holds no JSON object, an array that is broken off, or something
+            behind it.
     """
     if not text.lstrip(_BLANK).startswith("["):
         rows = read_table_bytes(data, file, "jsonl").rows
@@ -56,6 +57,15 @@ def _array(text: str, file: str) -> list[TableRow]:
             place = _after_blanks(text, place + 1)
     if not text[place:]:
         raise DataError("the JSON array has no end", where=file, step="Export the file again.")
+    more = _after_blanks(text, place + 1)
+    if text[more:]:
+        line = text.count("\n", 0, more) + 1
+        raise DataError(
+            "something follows the end of the JSON array",
+            where=f"{file} line {line}",
+            allowed="one array, or one object a line",
+            step="Write each array to a file of its own.",
+        )
     if not rows:
         raise DataError("the file holds no document", where=file, found="an empty JSON array")
     return rows

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from attending.data.files import decode, read_bytes
 from attending.data.label_cells import sound
+from attending.data.readers import finite, mended
 from attending.data.spans.corpus import (
     Faults,
     SpanCorpus,
@@ -29,6 +32,7 @@ Form = Literal["jsonl", "doccano", "label-studio"]
 """Whose JSON is written."""
 
 _PAIRED = ("tokens", "sentences")
+_DATE = "date"
 _OWN = ("id", "text", SPANS, "group", "labels")
 _ONE = "document"
 
@@ -90,6 +94,8 @@ def _row(
     if row.cells is None:
         faults.error(file, row.line, row.problem or "can't be read")
         return Unreadable(name, row.problem or "can't be read", source), Counting()
+    cells = mended(row.cells)
+    # The text and the id are looked at as they are: mended, they would be others.
     found = read_row(row.cells, row.line, text=text, id=id)
     name = found.id if found.id and found.id.strip() and sound(found.id) else name
     problem = None
@@ -100,6 +106,9 @@ def _row(
     if problem is not None:
         faults.error(file, row.line, problem)
         return Unreadable(name, problem, source), Counting()
+    if cells != row.cells:
+        faults.warn(file, row.line, "a value holds half of a character: read as U+FFFD")
+        found = read_row(cells, row.line, text=text, id=id)
     for odd in found.odd:
         faults.error(file, row.line, odd)
     for warning in found.warnings:
@@ -112,26 +121,42 @@ def _row(
         counting=counting or found.declared,
         usual=found.usual,
     )
-    group, labels = found.rest.pop("group", None), found.rest.get("labels")
+    document = _document(found.rest, name, found.text, source)
+    return replace(document, spans=spans), way
+
+
+def _document(rest: dict[str, Any], name: str, text: str, source: Source) -> Document:
+    """Return the document of a row without its spans: our keys, and others as attributes."""
+    group, labels = rest.pop("group", None), rest.get("labels")
     if isinstance(labels, list) and all(isinstance(x, str) for x in labels):
-        del found.rest["labels"]
+        del rest["labels"]
         labels = tuple(labels)
     else:
         labels = None
     for key in _PAIRED:
-        value = found.rest.get(key)
+        value = rest.get(key)
         if isinstance(value, list) and all(isinstance(x, list) and len(x) == 2 for x in value):
-            found.rest[key] = tuple(tuple(pair) for pair in value)
-    document = Document(
+            rest[key] = tuple(tuple(pair) for pair in value)
+    when = _date(rest.get(_DATE))
+    if when is not None:
+        del rest[_DATE]
+    return Document(
         name,
-        found.text,
+        text,
         labels=labels,
-        spans=spans,
         group=None if group is None else str(group),
-        attributes=found.rest,
+        when=when,
+        attributes=rest,
         source=source,
     )
-    return document, way
+
+
+def _date(value: Any) -> datetime | None:
+    """Return a date in ISO 8601; anything else stays an attribute."""
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def write_span_jsonl(
@@ -147,7 +172,7 @@ def write_span_jsonl(
     ``jsonl`` is our own form: it comes back the same, attributes included; every span repeats its
     words. ``doccano`` is what that tool imports, code points; ``label-studio`` is one JSON array of
     tasks in UTF-16 units, with predicted spans as predictions. The last two have no discontinuous
-    spans: the pieces are written one by one, and counted.
+    spans: the pieces are written one by one, and counted. NaN and infinite numbers become null.
 
     Args:
         documents: What to write.
@@ -170,7 +195,7 @@ def write_span_jsonl(
     predicted = predictions is not None
     lines = (
         json.dumps(
-            writers[form](document, in_text_order(own), predicted),
+            finite(writers[form](document, in_text_order(own), predicted)),
             ensure_ascii=False,
             default=str,
             allow_nan=False,
@@ -195,7 +220,8 @@ def _array(lines: Iterator[str]) -> Iterator[str]:
 
 def _require_free(documents: Sequence[Document], path: Path) -> None:
     for document in documents:
-        taken = next((key for key in document.attributes if key in _OWN), None)
+        own = _OWN if document.when is None else (*_OWN, _DATE)
+        taken = next((key for key in document.attributes if key in own), None)
         if taken is not None:
             raise OutputError(
                 f'an attribute is called "{taken}" like a key of the documents',
@@ -209,6 +235,8 @@ def _own(document: Document, spans: Sequence[Span], predicted: bool) -> Mapping[
     row[SPANS] = [_span(span, document.text) for span in spans]
     if document.group is not None:
         row["group"] = document.group
+    if document.when is not None:
+        row[_DATE] = document.when.isoformat()
     if document.labels is not None:
         row["labels"] = list(document.labels)
     return row | dict(document.attributes)

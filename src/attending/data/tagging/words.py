@@ -11,6 +11,7 @@ import unicodedata
 from functools import cache
 
 from attending.records import Document
+from attending.tokens import own_words
 
 Words = tuple[tuple[int, int], ...]
 _TONES = "\U0001f3fb-\U0001f3ff"
@@ -24,8 +25,8 @@ def words(text: str) -> Words:
 
 def words_of(document: Document) -> Words:
     """Return the words of a document: its source's own tokens if it has any, else ``words``."""
-    own = document.attributes.get("tokens")
-    return words(document.text) if own is None else tuple((int(a), int(b)) for a, b in own)
+    own = own_words(document)
+    return words(document.text) if own is None else own
 
 
 @cache

@@ -21,6 +21,7 @@ from attending.evaluation.spans.matching import SCHEMES, rest_of
 from attending.evaluation.spans.outcome import SpanOutcome, Words, match_spans
 from attending.evaluation.spans.result import NotRead, SpanResult
 from attending.records import LabelSet, Prediction, Row
+from attending.tokens import own_words
 
 _WHY_UNDEFINED = {
     "precision": "no entity of this type was found",
@@ -100,7 +101,7 @@ def evaluate_spans(
         repeated=outcome.repeated,
         not_read=_not_read(outcome),
         unreadable=outcome.unreadable,
-        words=(int(sums["words"][0]), sum("tokens" in d.attributes for d in outcome.documents)),
+        words=(int(sums["words"][0]), sum(own_words(d) is not None for d in outcome.documents)),
         intervals=drawn.overall,
         label_intervals={i: drawn.by_type[places[i]] for i in rows},
         group_intervals=drawn.by_group,

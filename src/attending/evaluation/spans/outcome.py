@@ -9,6 +9,7 @@ from attending.errors import DataError, LabelError
 from attending.evaluation.multilabel.outcome import Unknown, why_no_labels
 from attending.evaluation.outcome import check_match, coverage_of, position_of, where_of
 from attending.records import Document, Label, LabelSet, Prediction, Row, Span, Unreadable
+from attending.tokens import own_words
 
 Offsets = tuple[int, int]
 """Half-open code points into a document's text."""
@@ -195,13 +196,12 @@ def words_of(document: Document, words: Words | None = None) -> Sequence[Offsets
     Raises:
         DataError: If they overlap or are out of order.
     """
-    own = document.attributes.get("tokens")
+    own = own_words(document)
     if own is not None:
-        found = [(int(start), int(end)) for start, end in own]
-    elif words is not None:
-        found = [(start, end) for start, end in words(document)]
-    else:
+        return own
+    if words is None:
         return _between_spaces(document.text)
+    found = [(start, end) for start, end in words(document)]
     if any(a[1] > b[0] for a, b in pairwise(found)):
         raise DataError(
             "words overlap or are out of order",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attending.evaluation.counts import IntArray
-from attending.evaluation.spans.outcome import Entity, Offsets, SpanOutcome, Words, apart, words_of
+from attending.evaluation.spans.outcome import Entity, Offsets, SpanOutcome, Words, words_of
 
 OUTSIDE = -1
 """The type of a word that no entity covers, 'O'."""
@@ -24,8 +24,8 @@ def types_of(words: Sequence[Offsets], entities: Sequence[Entity]) -> list[int]:
         return types
     starts = [start for start, _ in words]
     ends = [end for _, end in words]
-    painted = entities if apart(entities) else sorted(reversed(entities), key=lambda e: e.length)
-    for entity in painted:
+    # What is painted later stays: the longest, then the first in the text.
+    for entity in sorted(reversed(entities), key=lambda e: e.length):
         for start, end in entity.pieces:
             first, last = bisect_right(ends, start), bisect_left(starts, end)
             if last > first:
