@@ -12,6 +12,8 @@ from attending.export.folder import export_model
 from attending.export.parity import Tolerance
 from attending.export.signature import GRAPH
 from attending.models.store import load_model
+from attending.records import Document
+from attending.serve.maker import Maker
 from attending.training.fit import fit
 
 LOOSE = Tolerance(score=1, changed=1, macro_f1=1, rarest_recall=1, evidence=1)
@@ -42,7 +44,9 @@ def test_int8_is_smaller_and_says_what_it_cost(traced, lesa, lesa_folder, mixed,
     assert 0 < parity.score < 0.5
     assert said == ["tracing the network", "asking the model about 7 rows",
                     "rounding weights to int8", "within tolerance"]  # fmt: skip
-    assert load_model(tmp_path / "int8").signature.int8
+    exported = load_model(tmp_path / "int8")
+    assert exported.signature.int8
+    assert Maker.of(exported).version != Maker.of(load_model(lesa_folder)).version
     assert "layers in int8" in (tmp_path / "int8" / "README.md").read_text(encoding="utf-8")
 
 
@@ -54,6 +58,14 @@ def test_layers_that_lose_too_much_are_spared(traced, lesa, mixed, tmp_path):
     assert some.int8_layers + len(some.float_layers) == every.int8_layers
     assert some.score <= less.score < every.score
     assert some.weights == f"{some.int8_layers} of {every.int8_layers} layers in int8"
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_without_a_row_that_can_be_read_nothing_is_written(traced, lesa, tmp_path, int8):
+    blank = [Document("1", " "), Document("2", "")]
+    with pytest.raises(ModelError, match=r"the model reads none .*2 rows without a text"):
+        export_model(lesa, tmp_path / "out", blank, int8=int8, tolerance=LOOSE)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_beyond_tolerance_nothing_is_written(traced, lesa, mixed, tmp_path):

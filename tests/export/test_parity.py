@@ -126,7 +126,8 @@ def test_figures_worked_by_hand():
     truth = ("high", "high", "low", "low", "low")
     rows = [Document(str(i), "x", (label,)) for i, label in enumerate(truth)]
     found = compare(before, after, rows, "single", {"low": 90, "high": 10}, "five rows")
-    assert (found.rows, found.labelled, found.changed) == (5, 5, 2)
+    assert (found.rows, found.read, found.labelled, found.changed) == (5, 4, 5, 2)
+    assert found.compared == "4 of 5 rows, which both read"
     assert found.score == pytest.approx(0.5)
     assert found.mean_score == pytest.approx((0 + 0.25 + 0 + 0.5) / 4)
     # Before: low 2 of 3 right, nothing wrongly low; high 2 of 2. F1 4/5 and 1.
@@ -137,7 +138,7 @@ def test_figures_worked_by_hand():
     said = found.beyond(INT8)
     assert said == [
         "a score moved by 0.5, allowed 0.25",
-        "2 of 5 decisions changed, allowed 2.0%",
+        "2 of 4 decisions changed, allowed 2.0%",
         "macro-F1 fell from 0.9000 to 0.4500, allowed 0.01 less",
         'recall of "high" fell from 1.0000 to 0.5000 on 2 documents, allowed 0.02 less',
     ]
@@ -157,6 +158,22 @@ def test_a_row_that_one_of_both_could_not_read_is_stopped():
     found = compare(answers([(1, 0), (1, 0)]), answers([(1, 0), None]), rows, "single", {})
     assert found.beyond(Tolerance(1, 1, 1, 1, 1)) == ["1 rows were read by one of both only"]
     assert found.macro_f1 is None and found.labelled == 0
+
+
+def test_rows_that_neither_reads_are_no_comparison():
+    rows = [Document("0", " "), Document("1", "x")]
+    nothing = answers([None, None])
+    found = compare(nothing, nothing, rows, "single", {})
+    assert (found.rows, found.read, found.score) == (2, 0, 0)
+    assert found.beyond(Tolerance(1, 1, 1, 1, 1)) == ["no row could be read by both"]
+
+
+def test_the_share_of_changed_decisions_is_of_the_rows_that_both_read():
+    rows = [Document(str(i), "x") for i in range(10)]
+    first, second = answers([(1, 0), *[None] * 9]), answers([(0, 1), *[None] * 9])
+    assert compare(first, second, rows, "single", {}).beyond(Tolerance(1, 0.5, 1, 1, 1)) == [
+        "1 of 1 decisions changed, allowed 50.0%"
+    ]
 
 
 def test_scores_that_are_no_numbers_are_stopped():

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from attending.data.fhir.bounds import Bounds
 from attending.errors import DataError
-from attending.records import Unreadable
+from attending.records import Document, Unreadable
 from attending.serve.cds_hooks import card_id, cards, cds_services, prefetched
+from attending.serve.identity import identity
 from attending.serve.priorities import load_priorities
 
 CALL = {"hook": "patient-view", "hookInstance": "x", "context": {"patientId": "p1"}}
@@ -84,12 +85,8 @@ def test_cards_come_by_priority_and_then_by_age(row, predicted, shown, maker):
     answers = ["non-urgent", "medium", "medium", "medium", "urgent", None]
     found = shown([(r, predicted(r, x)) for r, x in zip(rows, answers, strict=True)], most=9)
     assert [c["indicator"] for c in found] == ["critical", *["warning"] * 4]
-    order = [
-        "Communication/worst",
-        "lost",
-        *(f"Communication/{x}" for x in ("unknown", "old", "new")),
-    ]
-    assert [c["uuid"] for c in found] == [card_id(maker, x) for x in order]
+    order = [4, 5, 3, 2, 1]
+    assert [c["uuid"] for c in found] == [card_id(maker, identity(rows[i])) for i in order]
     assert "2024-01-03T01:00:00+01:00" in found[-1]["summary"]
     assert "for a person to read" in found[1]["summary"]
 
@@ -106,6 +103,14 @@ def test_a_card_quotes_as_plain_text_and_never_in_its_summary(row, predicted, sh
     assert "Not a medical device" in card["detail"]
     assert card["summary"].startswith("urgent (90%)")
     assert [r["code"] for r in card["overrideReasons"]] == ["non-urgent", "medium"]
+
+
+def test_other_messages_of_the_same_id_have_other_cards(predicted, shown):
+    monday, tuesday = Document("row-1", "chest pain"), Document("row-1", "bleeding")
+    rows = (monday, tuesday, monday, Unreadable("row-1", "no_payload"))
+    found = [shown([(r, predicted(r, "urgent"))])[0]["uuid"] for r in rows]
+    assert found[0] == found[2]
+    assert len(set(found)) == 3
 
 
 def test_few_cards_and_how_many_more(row, predicted, shown):

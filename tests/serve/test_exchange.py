@@ -1,6 +1,8 @@
 """FHIR and CDS Hooks over HTTP."""
 
 import json
+from dataclasses import replace
+from importlib import resources
 
 import pytest
 
@@ -64,6 +66,42 @@ def test_cards_are_given_for_what_should_not_wait(serve, case):
     none = {"prefetch": {"messages": {"resourceType": "Bundle", "type": "searchset"}}}
     assert client.post("/cds-services/attending", json=none).json() == {"cards": []}
     assert client.post("/cds-services/attending", json={"hook": "x"}).status_code == 412
+
+
+def test_the_map_of_the_start_holds_for_all_answers(serve, case, tmp_path):
+    path = tmp_path / "map.toml"
+    text = resources.files("attending.serve").joinpath("urgency.toml").read_text("utf-8")
+    path.write_text(text)
+    client = serve(priorities=path)
+    message = bundle(case, "D27")
+
+    def said():
+        answered = client.post("/v1/fhir", json=message).json()["entry"]
+        tasks = [e["resource"] for e in answered if e["resource"]["resourceType"] == "Task"]
+        call = {"prefetch": {"messages": message}}
+        shown = client.post("/cds-services/attending", json=call).json()["cards"]
+        return [t["priority"] for t in tasks], [c["indicator"] for c in shown]
+
+    path.unlink()
+    first = said()
+    assert "urgent" in first[0]
+    path.write_text(text.replace('= "urgent"', '= "asap"'))
+    assert said() == first
+    assert client.post("/v1/predict", json={"texts": ["chest pain"]}).status_code == 200
+
+
+def test_labels_named_after_a_code_system_are_its_codes(serve, model_folder, case):
+    from attending.models.store import load_model
+
+    def coded(folder):
+        model = load_model(folder)
+        model.labels = replace(model.labels, name="icd10cm")
+        return model
+
+    client = serve(load=coded)
+    client.service.predictor.load()
+    answered = client.post("/v1/fhir", json=bundle(case, "D27")).json()["entry"]
+    assert "Condition" in {e["resource"]["resourceType"] for e in answered}
 
 
 def test_what_became_of_cards_is_kept_without_comments(serve):

@@ -20,6 +20,13 @@ def post(client, **headers):
     return client.post("/v1/predict", json=PREDICT, headers=given)
 
 
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://x@["])
+def test_an_origin_that_is_no_address_is_another_site(serve, origin):
+    refused = post(serve(), origin=origin)
+    assert refused.status_code == 403
+    assert "other sites" in refused.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [

@@ -188,9 +188,9 @@ def _facts(parity: "Parity", out: Path) -> list[tuple[str, str]]:
     size = (out / GRAPH).stat().st_size
     pairs = [
         ("written", f"{out}: one graph of {size / 1e6:.1f} MB, {parity.weights}"),
-        ("compared", f"on {parity.rows:,} rows ({parity.sample})"),
+        ("compared", f"on {parity.compared} ({parity.sample})"),
         ("scores", f"a probability moved by {parity.score:.2g} at most"),
-        ("decisions", f"{parity.changed:,} of {parity.rows:,} changed"),
+        ("decisions", f"{parity.changed:,} of {parity.read:,} changed"),
     ]
     figures: Any = parity.macro_f1
     if figures is not None:

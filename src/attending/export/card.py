@@ -8,14 +8,14 @@ def export_section(parity: Parity, tolerance: Tolerance, size: int) -> str:
     lines = ["", "## Export", "", f"One ONNX graph of {size / 1e6:.1f} MB, {parity.weights}."]
     lines += [
         "",
-        f"Compared with the model that it was made from on {parity.rows:,} rows"
+        f"Compared with the model that it was made from on {parity.compared}"
         + (f" ({parity.sample})" if parity.sample else "")
         + ":",
         "",
         "| | Found | Allowed |",
         "|---|---:|---:|",
         f"| Largest difference of a probability | {parity.score:.2g} | {tolerance.score:g} |",
-        f"| Decisions that changed | {parity.changed} of {parity.rows:,} | "
+        f"| Decisions that changed | {parity.changed} of {parity.read:,} | "
         f"{tolerance.changed:.1%} |",
     ]
     if parity.macro_f1 is not None:

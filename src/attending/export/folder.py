@@ -148,6 +148,12 @@ class Gate:
         self._method = next(iter(load_model(built).methods), None)
         tell(f"asking the model about {len(rows):,} rows")
         self._before = Answers.of(model, rows, self._method)
+        if not any(found.logits is not None for found in self._before.scored):
+            raise ModelError(
+                "an export is compared with its model on real rows, and the model reads none",
+                found=f"{len(rows):,} rows without a text that it can read",
+                step="Name others, or the column of their texts.",
+            )
 
     def compare(self) -> Parity:
         """Return how far the folder's answers are from the model's."""
@@ -184,7 +190,7 @@ class Gate:
         if said:
             raise ModelError(
                 f"the exported model answers otherwise than its model: {'; '.join(said)}",
-                found=f"{len(self._rows):,} rows compared",
+                found=f"compared on {parity.compared}",
                 step="Nothing was written. --tolerance allows more.",
             )
         return parity

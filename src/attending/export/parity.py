@@ -79,7 +79,8 @@ class Parity:
     """How far an exported model is from its model on some rows.
 
     Attributes:
-        rows: How many rows were compared, read or not.
+        rows: How many rows both were given.
+        read: How many of them both could read: on these they are compared.
         labelled: How many of them have labels.
         score: Largest difference of a probability.
         mean_score: Mean over rows of each row's largest difference.
@@ -95,6 +96,7 @@ class Parity:
     """
 
     rows: int
+    read: int
     labelled: int
     score: float
     mean_score: float
@@ -107,6 +109,13 @@ class Parity:
     int8_layers: int = 0
     block_layers: tuple[str, ...] = ()
     float_layers: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> str:
+        """On how many rows they are compared: ``12 rows``, ``10 of 12 rows, which both read``."""
+        if self.read == self.rows:
+            return f"{self.rows:,} rows"
+        return f"{self.read:,} of {self.rows:,} rows, which both read"
 
     @property
     def weights(self) -> str:
@@ -123,9 +132,9 @@ class Parity:
         said = list(self.faults)
         if not self.score <= tolerance.score:
             said.append(f"a score moved by {self.score:.3g}, allowed {tolerance.score:g}")
-        if self.changed > tolerance.changed * self.rows:
+        if self.changed > tolerance.changed * self.read:
             said.append(
-                f"{self.changed} of {self.rows} decisions changed, allowed {tolerance.changed:.1%}"
+                f"{self.changed} of {self.read} decisions changed, allowed {tolerance.changed:.1%}"
             )
         if self.evidence is not None and not self.evidence <= tolerance.evidence:
             said.append(
@@ -213,6 +222,7 @@ def compare(
         macro_f1, rarest = _figures(before, after, rows, known, task, counts)
     return Parity(
         rows=len(rows),
+        read=len(_read_by_both(before, after)),
         labelled=sum(known),
         score=float(gaps.max(initial=0.0)),
         mean_score=float(gaps.mean()) if gaps.size else 0.0,
@@ -247,6 +257,8 @@ def _faults(before: Answers, after: Answers) -> list[str]:
     status = sum(a.status != b.status for a, b in zip(before.scored, after.scored, strict=True))
     if status:
         said.append(f"{status} rows were read by one of both only")
+    if not _read_by_both(before, after):
+        said.append("no row could be read by both")
     return said
 
 
@@ -254,8 +266,14 @@ def _gaps(before: Answers, after: Answers) -> Floats:
     """Return each row's largest difference of a probability, for rows that both could read."""
     order = [after.labels.position(i) for i in before.labels.ids]
     first, second = _by_row(before), _by_row(after)
-    shared = [i for i in first if i in second]
+    shared = _read_by_both(before, after)
     return np.array([np.abs(first[i] - second[i][order]).max() for i in shared])
+
+
+def _read_by_both(before: Answers, after: Answers) -> list[int]:
+    """Return the places of the rows that have scores in both."""
+    second = _by_row(after)
+    return [i for i in _by_row(before) if i in second]
 
 
 def _by_row(answers: Answers) -> dict[int, Floats]:

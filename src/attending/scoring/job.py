@@ -93,7 +93,7 @@ def plan(
     sources = []
     for path in files:
         rows = sum(1 for _ in reading.rows(path))  # says what is wrong, if something is
-        sources.append(Source(path.name, _digest([path]), rows))
+        sources.append(Source(name_of(path), _digest([path]), rows))
     return Job(model_digest(model), tuple(sources), reading, chunk_rows, evidence)
 
 
@@ -103,8 +103,13 @@ def chunks(job: Job, files: Sequence[Path]) -> Iterator[Chunk]:
     for path in files:
         rows = job.reading.rows(path)
         while found := tuple(islice(rows, job.chunk_rows)):
-            yield Chunk(number, path.name, found)
+            yield Chunk(number, name_of(path), found)
             number += 1
+
+
+def name_of(path: Path) -> str:
+    """Return a file's name as it can be written: bytes that are no characters are spelled out."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
 def model_digest(folder: Path) -> str:
@@ -141,7 +146,7 @@ class Place:
         self.folder, self.parts = folder, folder / PARTS
         self._lock = FileLock(folder / _LOCK)
 
-    def claim(self, force: bool) -> None:
+    def claim(self) -> None:
         """Take the folder for this run.
 
         Raises:
@@ -163,8 +168,6 @@ class Place:
             raise OutputError(
                 "another run is at work in this folder", where=str(self.folder)
             ) from None
-        if force:
-            self.clear()
 
     def clear(self) -> None:
         """Remove what jobs wrote, and nothing else."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attending.errors import DataError
+from attending.models.base import require_method
 from attending.outputs import new_file
 from attending.scoring.chunks import Chunk, Scored, add, part_path, read_part
 from attending.scoring.cluster import run_on_ray
@@ -20,6 +21,7 @@ from attending.scoring.job import (
     Reading,
     chunks,
     cores,
+    name_of,
     plan,
 )
 from attending.scoring.local import run_here
@@ -76,7 +78,8 @@ def score_files(
     Raises:
         DataError: If a file can't be read.
         OutputError: If the folder holds something else, or another run is at work there.
-        ModelError: If the model can't be loaded, or a worker was killed.
+        ModelError: If the model can't be loaded, has no evidence that is wanted, or a worker was
+            killed.
         MissingExtra: If the engine is Ray and Ray isn't installed.
     """
     folder, paths = Path(model).resolve(), [Path(file) for file in files]
@@ -84,18 +87,36 @@ def score_files(
         raise DataError("no file was named", step="Name a file of rows to score.")
     if chunk_rows < 1:
         raise DataError("a chunk has no rows", found=str(chunk_rows), allowed="1 or more")
+    if evidence:
+        _require_evidence(folder)
     place = Place(Path(out))
-    place.claim(force)
+    place.claim()
     try:
         job = plan(folder, paths, reading or Reading(), chunk_rows, evidence)
         if not job.rows:
-            raise DataError("there are no rows to score", where=", ".join(p.name for p in paths))
+            raise DataError(
+                "there are no rows to score", where=", ".join(name_of(p) for p in paths)
+            )
+        if force:  # not before: what is there stays where the new job can't begin
+            place.clear()
         if place.begin(job):
             found = place.result()
             return Outcome(found["counts"], job.rows, found["seconds"], True)
         return _run(_Work(job, place, folder, paths, progress), engine, workers)
     finally:
         place.release()
+
+
+def _require_evidence(folder: Path) -> None:
+    """Make sure that a model says why, before all rows fail for it.
+
+    Raises:
+        ModelError: If it has no method of evidence, or can't be loaded.
+    """
+    from attending.models.store import load_model
+
+    model = load_model(folder)
+    require_method(None, model.methods, model.recipe.name)
 
 
 class _Work:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 from attending.errors import DataError
 from attending.records import Document, Prediction, Row
 from attending.serve.entries import message_values, moment_of, prediction_values
+from attending.serve.identity import reference_of
 from attending.serve.placing import reading_of
 from attending.serve.queries import first, new_id, set_values
 from attending.serve.tables import messages, predictions
@@ -24,6 +25,7 @@ def add_rows(
     source: str,
     model: str,
     upload: int | None = None,
+    order: Sequence[str] = (),
 ) -> tuple[list[int], int]:
     """Insert messages and predictions; return the ids in order, and how many are new."""
     if len(rows) != len(answers):
@@ -36,14 +38,23 @@ def add_rows(
     ids: list[int] = []
     added = 0
     for row, value, answer in zip(rows, values, answers, strict=True):
-        numbered = isinstance(row, Document) and not _is_place(row.id)
-        if numbered and value["fingerprint"] in known:
+        if _is_named(row) and value["fingerprint"] in known:
             ids.append(known[value["fingerprint"]])
             continue
-        ids.append(_insert(connection, row, value, answer, (source, model, upload)))
+        ids.append(_insert(connection, row, value, answer, (source, model, upload), order))
         known[value["fingerprint"]] = ids[-1]
         added += 1
     return ids, added
+
+
+def _is_named(row: Row) -> bool:
+    """Say whether a row can be known again: by its reference, or by a text under an id of its own.
+
+    Of other rows that can't be read nobody knows what they hold, so each of them is kept.
+    """
+    if reference_of(row) is not None:
+        return True
+    return isinstance(row, Document) and not _is_place(row.id)
 
 
 def _is_place(name: str) -> bool:
@@ -69,11 +80,12 @@ def _insert(
     value: dict[str, Any],
     answer: Prediction,
     origin: tuple[str, str, int | None],
+    order: Sequence[str],
 ) -> int:
     source, model, upload = origin
     now = datetime.now(UTC)
     reading = "not-read" if value["text"] is None else reading_of(row, answer)
-    standing = first(answer.labels) if reading == "read" else None
+    standing = first(answer.labels, order) if reading == "read" else None
     made = connection.execute(
         insert(messages).values(
             **value,

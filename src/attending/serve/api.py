@@ -1,6 +1,7 @@
 """The routes of ``/v1``: answers, explanations, the model, and how the service is."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -13,6 +14,7 @@ from attending.models.store import load_metrics
 from attending.records import Document, LabelSet
 from attending.serve.answers import Json
 from attending.serve.metrics import CONTENT_TYPE
+from attending.serve.placing import by_urgency
 from attending.serve.problems import Refused
 from attending.serve.schemas import (
     CorrectedOut,
@@ -210,9 +212,9 @@ async def messages(request: Request, body: MessagesIn) -> Response:
     predictions = await service.predictor.ask(documents, explain=True)
     await service.record(request, "score", [d.id for d in documents], texts=len(documents))
     version = service.version or ""
-    numbers = await run_in_threadpool(
-        store.add_messages, documents, predictions, "api", who=who(request), model=version
-    )
+    order = by_urgency(service.predictor.labels)
+    adding = partial(store.add_messages, documents, predictions, "api", model=version, order=order)
+    numbers = await run_in_threadpool(adding, who=who(request))
     shown = zip(documents, predictions, strict=True)
     return Json(
         {
@@ -243,8 +245,9 @@ async def correct(
     chosen = chosen_labels(
         body.labels, service.predictor.labels, service.predictor.model.recipe.task
     )
-    reviewer = who(request)
-    if not await run_in_threadpool(store.correct, message, chosen, reviewer, body.note):
+    reviewer, order = who(request), by_urgency(service.predictor.labels)
+    correcting = partial(store.correct, message, chosen, reviewer, body.note, order=order)
+    if not await run_in_threadpool(correcting):
         raise Refused(404, "there is no such message in the inbox.")
     return Json({"message": message, "labels": chosen, "reviewer": reviewer})
 

@@ -24,7 +24,7 @@ from attending.serve.metrics import Metrics
 from attending.serve.predictor import Predictor
 from attending.serve.problems import MEDIA_TYPE, Fault, Problem, Refused, answer, faults, refusal
 from attending.serve.schemas import field_names
-from attending.serve.service import NOTICE, Service, require_meaning
+from attending.serve.service import NOTICE, Service
 from attending.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def create_app(
         audit: Where it is recorded who did what.
     """
     metrics = Metrics(predictor)
-    predictor.require = lambda model: require_meaning(settings, model.labels)
     service = Service(predictor, settings, metrics, audit, store)
+    predictor.require = lambda model: service.settle(model.labels)
     app = FastAPI(
         title=settings.title,
         version=version("attending"),

@@ -14,12 +14,12 @@ from typing import Any, Literal
 from attending.data.corpora import Corpus
 from attending.data.fhir.bounds import DEFAULT, Bounds, require_bytes, too_deep
 from attending.data.fhir.corpus import read_fhir
-from attending.data.fhir.messages import RESOURCE
 from attending.data.files import decode
 from attending.data.wording import plural
 from attending.errors import DataError
 from attending.records import Document, LabelSet, Prediction, Row
 from attending.serve.fhir.evidence import label_system
+from attending.serve.identity import identity
 from attending.serve.maker import Maker
 from attending.serve.placing import IN_WORDS, Place, attributes_of, place, told
 from attending.serve.priorities import PRIORITIES, Priorities, Priority, rank
@@ -148,7 +148,7 @@ def card_id(maker: Maker, message: str) -> str:
 
     Args:
         maker: The model.
-        message: The message's FHIR reference, or its id.
+        message: The message's identity (``identity``).
     """
     return str(uuid.uuid5(_NAMESPACE, "\x1f".join((maker.name, maker.version, message))))
 
@@ -170,7 +170,7 @@ def _card(
     summary = f"{what}{f' ({score:.0%})' if score is not None else ''}"
     summary += f": message of {sent}" if sent else f": message {row.id}"
     return {
-        "uuid": card_id(maker, str(attributes_of(row).get(RESOURCE, row.id))),
+        "uuid": card_id(maker, identity(row)),
         "summary": summary if len(summary) <= _SUMMARY else summary[: _SUMMARY - 1] + "…",
         "detail": _detail(row, prediction, where),
         "indicator": _INDICATORS[where.priority],

@@ -10,14 +10,16 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from filelock import FileLock
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from attending.errors import DataError, MissingExtra
 
 ALLOWED = "a file such as inbox.db, sqlite:///inbox.db, postgresql://user:password@host/name"
 _LOCK = 0x417474656E64
 _BUSY_SECONDS = 30
+_INBOX = ("alembic_version", "messages", "corrections")
 
 
 def open_database(url: str, *, create: bool = True) -> Engine:
@@ -29,11 +31,12 @@ def open_database(url: str, *, create: bool = True) -> Engine:
 
     Args:
         url: A file, ``sqlite:///FILE`` or ``postgresql://...``.
-        create: Whether a SQLite file that doesn't exist is made.
+        create: Whether a SQLite file that doesn't exist is made, and tables in a database that
+            has none.
 
     Raises:
-        DataError: If the URL is none of these, or the database can't be opened; no password is
-            told.
+        DataError: If the URL is none of these, the database can't be opened, or it holds no inbox
+            and none is to be made; no password is told.
         MissingExtra: If the driver of PostgreSQL is not installed.
     """
     parsed = _parsed(url)
@@ -45,6 +48,8 @@ def open_database(url: str, *, create: bool = True) -> Engine:
     except ImportError:
         raise MissingExtra("psycopg", "postgres", "PostgreSQL") from None
     try:
+        if not create:
+            _require_inbox(engine, shown(parsed))
         with _alone(engine), writing(engine) as connection:
             _upgrade(connection)
     except (SQLAlchemyError, CommandError) as error:
@@ -122,6 +127,29 @@ def _sqlite(url: URL, create: bool) -> Engine:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _require_inbox(engine: Engine, where: str) -> None:
+    """Refuse a database that is not an inbox's, before anything in it is changed.
+
+    Raises:
+        DataError: If a table is missing.
+    """
+    if engine.dialect.name == "sqlite":  # as it is: a connection of the engine's changes settings
+        path = Path(str(engine.url.database)).resolve()
+        looking = create_engine(f"sqlite:///{path.as_uri()}?mode=ro&uri=true", poolclass=NullPool)
+    else:
+        looking = engine
+    with looking.connect() as connection:
+        there = set(inspect(connection).get_table_names())
+    if not there >= set(_INBOX):
+        engine.dispose()
+        raise DataError(
+            "this is no database of an inbox",
+            where=where,
+            found=f"{len(there)} tables, not those of an inbox" if there else "no tables",
+            step="Name the database that attending serve keeps messages in.",
+        )
 
 
 def _prepare(connection: Any, _: Any) -> None:

@@ -17,6 +17,8 @@ State = Literal["open", "done", "corrected", "all"]
 UNSURE_BELOW = 0.7
 """A label with a lower probability counts as unsure in the filter."""
 
+_OLDEST = 1900
+
 
 class Audit(Protocol):
     """Who did what to which messages; ids only."""
@@ -87,6 +89,11 @@ class Entry:
     def labels(self) -> tuple[str, ...]:
         """The labels that hold now."""
         return self.correction.labels if self.correction else self.prediction.labels
+
+    @property
+    def leading(self) -> str | None:
+        """The label under which it is sorted; where a person has to read it, its first, if any."""
+        return self.standing if self.standing in self.labels else next(iter(self.labels), None)
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -185,7 +192,7 @@ def message_values(row: Row) -> dict[str, Any]:
 def fingerprint(row: Row) -> str:
     """Return what tells whether a message is there already: SHA-256 over all that is known."""
     if isinstance(row, Unreadable):
-        content: list[Any] = [row.id, None, row.reason]
+        content: list[Any] = [row.id, None, row.reason, dict(getattr(row, "attributes", {}))]
     else:
         when = None if row.when is None else row.when.isoformat()
         content = [row.id, row.text, row.group, when]
@@ -195,10 +202,11 @@ def fingerprint(row: Row) -> str:
 def moment_of(row: Row, received: datetime) -> datetime:
     """Return since when a message waits: when it was sent, but never later than now.
 
-    A time without a zone is one of this machine's zone.
+    A time without a zone is one of this machine's zone. One before ``_OLDEST`` is what programs
+    write that know of none, so the message waits since it came.
     """
     when = row.when if isinstance(row, Document) else None
-    if when is None:
+    if when is None or when.year < _OLDEST:
         return received
     try:
         return min(when.astimezone(UTC), received)

@@ -188,7 +188,7 @@ def _bundle(
             labels=service.predictor.labels,
             maker=service.predictor.maker,
             release=release,
-            priorities=service.settings.priorities,
+            priorities=service.named_priorities,
             codes=service.settings.codes,
         )
     except LabelError:

@@ -86,7 +86,7 @@ class Guard:
             return
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if foreign or (origin and urlsplit(origin).netloc != headers.get("host")):
+        if foreign or (origin and not _is_of(origin, headers.get("host"))):
             raise Refused(403, "requests from pages of other sites are refused.")
 
     def _who(self, scope: Scope, headers: Headers) -> str:
@@ -159,6 +159,14 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()
+
+
+def _is_of(origin: str, host: str | None) -> bool:
+    """Say whether an ``Origin`` header names a host; what is no address names none."""
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _too_large(limit: int) -> Refused:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from attending.data.fhir.messages import UNREAD
 from attending.data.fhir.parts import flag_known, in_words
 from attending.errors import LabelError
-from attending.records import Prediction, Row, Unreadable
+from attending.records import LabelSet, Prediction, Row, Unreadable
 from attending.serve.priorities import Priorities, Priority, rank
 
 Reading = Literal["read", "read-in-part", "unsure", "no-label", "not-read"]
@@ -39,6 +39,11 @@ class Place:
 def attributes_of(row: Row) -> dict[str, Any]:
     """Return what is known of a row besides its text; also of an unreadable one from FHIR."""
     return dict(getattr(row, "attributes", {}))
+
+
+def by_urgency(labels: LabelSet) -> tuple[str, ...]:
+    """Return the labels of an ordered set, the most urgent first; nothing of any other set."""
+    return tuple(reversed(labels.ids)) if labels.ordered else ()
 
 
 def reading_of(row: Row, prediction: Prediction) -> Reading:

@@ -105,7 +105,7 @@ class Predictor:
     def maker(self) -> Maker:
         """The model by name and version."""
         if self._maker is None:
-            self._maker = Maker.of(self.model, self._name)
+            raise NotReady(f"the model is {'not usable' if self.failure else 'being loaded'}")
         return self._maker
 
     def start(self) -> None:
@@ -208,6 +208,7 @@ class Predictor:
         try:
             model = self._load(self.folder)
             self.require(model)
+            self._maker = Maker.of(model, self._name)  # reads the folder that it is made of
             self._model = model
         except AttendingError as error:
             self.failure = error

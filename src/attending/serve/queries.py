@@ -60,14 +60,20 @@ def condition(filters: Filters) -> Any:
     return and_(*parts)
 
 
-def first(labels: Sequence[str]) -> str | None:
-    """Return the first label, if there is one."""
-    return labels[0] if labels else None
+def first(labels: Sequence[str], order: Sequence[str]) -> str | None:
+    """Return the label under which a message stands: of those in an order the first, else its own.
+
+    Args:
+        labels: The message's labels.
+        order: Labels, the most urgent first.
+    """
+    places = {label: place for place, label in enumerate(order)}
+    return min(labels, key=lambda x: places.get(x, len(places)), default=None)
 
 
-def stands(labels: Sequence[str]) -> str:
+def stands(labels: Sequence[str], order: Sequence[str]) -> str:
     """Return where a corrected message stands: a person has read it, so never with the unread."""
-    return labels[0] if labels else NO_LABEL
+    return first(labels, order) or NO_LABEL
 
 
 def locked(connection: Connection, message: int) -> Any:

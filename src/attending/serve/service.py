@@ -50,14 +50,24 @@ class Service:
         self.predictor, self.settings, self.metrics = predictor, settings, metrics
         self.audit, self.store = audit, store
         self.stopping = False
-        self._priorities: tuple[Priorities | None] | None = None
+        self.priorities: Priorities | None = None
+        """The map from labels to priorities; none if none fits and none was named."""
+
+    def settle(self, labels: LabelSet) -> None:
+        """Settle what labels mean, as a model is loaded: one map for all that is answered by it.
+
+        Raises:
+            LabelError: If the map or the code system that settings name doesn't fit the labels.
+            DataError: If the map can't be read.
+        """
+        self.priorities = priorities_of(self.settings, labels)
+        if self.settings.codes is not None:
+            code_system(self.settings.codes)
 
     @property
-    def priorities(self) -> Priorities | None:
-        """The map from labels to priorities; none if none fits and none was named."""
-        if self._priorities is None:
-            self._priorities = (priorities_of(self.settings, self.predictor.labels),)
-        return self._priorities[0]
+    def named_priorities(self) -> Priorities | None:
+        """The map that settings name; none where labels speak for themselves."""
+        return self.priorities if self.settings.priorities is not None else None
 
     def require_few(self, texts: Sequence[object]) -> None:
         """Refuse a request with more texts than allowed.
@@ -138,18 +148,6 @@ def priorities_of(settings: Settings, labels: LabelSet) -> Priorities | None:
         return load_priorities(None, labels)
     except LabelError:
         return None
-
-
-def require_meaning(settings: Settings, labels: LabelSet) -> None:
-    """Make sure that the map and the code system that settings name fit a model's labels.
-
-    Raises:
-        LabelError: If they don't.
-        DataError: If the map can't be read.
-    """
-    priorities_of(settings, labels)
-    if settings.codes is not None:
-        code_system(settings.codes)
 
 
 def who(request: Request) -> str:

@@ -3,8 +3,9 @@
 import ipaddress
 from pathlib import Path
 from typing import Self
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from attending.errors import ServeError
 
@@ -59,6 +60,19 @@ class Settings(BaseModel):
     retention_days: int | None = Field(
         None, ge=1, description="Days after which messages are deleted; never if left out."
     )
+
+    @field_validator("zone")
+    @classmethod
+    def _is_zone(cls, zone: str | None) -> str | None:
+        if zone is None:
+            return None
+        try:
+            return ZoneInfo(zone).key
+        except (OSError, ValueError, KeyError):  # not found, or no name of a zone
+            raise ValueError(
+                f'there is no time zone "{zone[:60]}" (allowed: names such as Europe/Berlin, '
+                "America/Chicago or UTC)"
+            ) from None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

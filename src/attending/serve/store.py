@@ -51,7 +51,7 @@ class Store:
     Args:
         url: A SQLite file, ``sqlite:///FILE`` or ``postgresql://...``.
         audit: What is told of every read and write.
-        create: Whether a SQLite file that doesn't exist is made.
+        create: Whether a SQLite file that doesn't exist is made, and tables where there are none.
 
     Raises:
         DataError: If the database can't be opened.
@@ -74,14 +74,16 @@ class Store:
         *,
         who: str = LOCAL,
         model: str = "",
+        order: Sequence[str] = (),
     ) -> list[int]:
         """Keep messages with their predictions; all of them or, after an error, none.
 
         A message that is there already, by id, text, patient and time, is not kept again; one
-        whose id is only its place in a file always is. Returns the ids, in order.
+        whose id is only its place in a file always is. One with several labels stands under the
+        one that comes first in ``order``. Returns the ids, in order.
         """
         with writing(self._engine) as connection:
-            ids, _ = add_rows(connection, rows, predictions, source, model)
+            ids, _ = add_rows(connection, rows, predictions, source, model, None, order)
             self._record("store", who, ids)
         return ids
 
@@ -93,6 +95,7 @@ class Store:
         *,
         who: str = LOCAL,
         model: str = "",
+        order: Sequence[str] = (),
     ) -> Upload:
         """Keep the messages of an uploaded file; see ``add_messages``."""
         unreadable = sum(p.status != "ok" for p in predictions)
@@ -107,7 +110,7 @@ class Store:
         with writing(self._engine) as connection:
             made = connection.execute(insert(uploads).values(values))
             upload = new_id(made)
-            ids, added = add_rows(connection, rows, predictions, "upload", model, upload)
+            ids, added = add_rows(connection, rows, predictions, "upload", model, upload, order)
             connection.execute(update(uploads).where(uploads.c.id == upload).values(added=added))
             self._record("upload", who, ids)
         return Upload(upload, name[:LONGEST_NAME], len(rows), added, unreadable, tuple(ids))
@@ -162,10 +165,13 @@ class Store:
         label: str | Sequence[str],
         reviewer: str,
         note: str | None = None,
+        *,
+        order: Sequence[str] = (),
     ) -> bool:
         """Give a message its labels as a person sees them, also if the model said the same.
 
-        Returns whether there is such a message. Earlier corrections stay in its history.
+        It stands under the one that comes first in ``order``. Returns whether there is such a
+        message. Earlier corrections stay in its history.
         """
         labels = [label] if isinstance(label, str) else list(dict.fromkeys(label))
         with writing(self._engine) as connection:
@@ -181,7 +187,8 @@ class Store:
                 )
             )
             correction = new_id(made)
-            set_values(connection, message, correction=correction, standing=stands(labels))
+            standing = stands(labels, order)
+            set_values(connection, message, correction=correction, standing=standing)
             self._record("correct", reviewer, [message])
         return True
 
@@ -197,8 +204,13 @@ class Store:
             self._record("finish", reviewer, [message])
         return True
 
-    def undo(self, message: int, reviewer: str) -> Literal["finish", "correct"] | None:
-        """Take back what was last done to a message; returns what that was, if anything."""
+    def undo(
+        self, message: int, reviewer: str, *, order: Sequence[str] = ()
+    ) -> Literal["finish", "correct"] | None:
+        """Take back what was last done to a message; returns what that was, if anything.
+
+        It then stands under the label that comes first in ``order``, as before.
+        """
         with writing(self._engine) as connection:
             row = locked(connection, message)
             if row is None:
@@ -210,7 +222,7 @@ class Store:
                 set_values(connection, message, done_at=None, done_by=None)
                 undone: Literal["finish", "correct"] = "finish"
             elif made is not None:
-                _withdraw(connection, row, made.id, reviewer)
+                _withdraw(connection, row, made.id, reviewer, order)
                 undone = "correct"
             else:
                 return None
@@ -277,7 +289,9 @@ def _note(note: str | None) -> str | None:
     return (note or "").replace("\0", " ").strip()[:_NOTE] or None
 
 
-def _withdraw(connection: Connection, row: Any, correction: int, reviewer: str) -> None:
+def _withdraw(
+    connection: Connection, row: Any, correction: int, reviewer: str, order: Sequence[str]
+) -> None:
     """Take a correction back; the one before it holds again, else what the model said."""
     connection.execute(
         update(corrections)
@@ -290,14 +304,13 @@ def _withdraw(connection: Connection, row: Any, correction: int, reviewer: str) 
         .order_by(corrections.c.id.desc())
     ).first()
     if before is not None:
-        set_values(
-            connection, row.id, correction=before.id, standing=stands(change_of(before).labels)
-        )
+        standing = stands(change_of(before).labels, order)
+        set_values(connection, row.id, correction=before.id, standing=standing)
         return
     said = connection.execute(entry_rows().where(messages.c.id == row.id)).one()
     labels = entry_of(said, None).prediction.labels
-    standing = first(labels) if row.reading == "read" else None
-    set_values(connection, row.id, correction=None, standing=standing)
+    first_label = first(labels, order) if row.reading == "read" else None
+    set_values(connection, row.id, correction=None, standing=first_label)
 
 
 def _reviewed(row: Any) -> Reviewed:

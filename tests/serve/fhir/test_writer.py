@@ -10,7 +10,7 @@ import pytest
 
 from attending.data.fhir.corpus import read_fhir
 from attending.errors import DataError, LabelError, MissingExtra, OutputError
-from attending.records import Document, Label, LabelSet, Prediction
+from attending.records import Document, Label, LabelSet, Prediction, Unreadable
 from attending.serve.fhir.coding import SYSTEMS, code_system, spelled
 from attending.serve.fhir.releases import checker
 from attending.serve.fhir.writer import fhir_bundle, require_writable, write_fhir
@@ -36,6 +36,10 @@ def said(case, predicted):
 def by_type(bundle, kind):
     found = [e["resource"] for e in bundle["entry"]]
     return [r for r in found if r["resourceType"] == kind]
+
+
+def said_of_a_message(entry):
+    return entry["resource"]["resourceType"] in ("Task", "Condition")
 
 
 def extension(resource, url):
@@ -160,6 +164,65 @@ def test_the_same_answer_has_the_same_ids(said, labels, maker):
         e["request"]["ifNoneExist"] == f"identifier=urn:attending:task|{e['resource']['id']}"
         for e in tasks
     )
+
+
+@pytest.mark.parametrize("codes", [None, "icd10cm"])
+def test_other_messages_of_the_same_id_have_other_identifiers(maker, labels, codes):
+    known = CODES if codes else labels
+    label = known.ids[-1]
+    when = datetime(2024, 3, 11, tzinfo=UTC)
+    rows = [
+        Document("row-1", "refill"),
+        Document("row-1", "chest pain"),
+        Document("row-1", "refill", group="p2"),
+        Document("row-1", "refill", when=when),
+        Document("c1", "refill", attributes={"fhir_resource": "Communication/c1"}),
+        Document("c1", "chest pain", attributes={"fhir_resource": "Communication/c1"}),
+    ]
+
+    def sent(*some):
+        answers = [Prediction(r.id, "ok", (label,), {label: 0.9}) for r in some]
+        bundle = fhir_bundle(some, answers, labels=known, maker=maker, codes=codes)
+        return [e["request"]["ifNoneExist"] for e in bundle["entry"] if said_of_a_message(e)]
+
+    alone = [sent(r)[0] for r in rows]
+    assert len(set(alone)) == len(rows)
+    assert sent(*rows) == alone
+    assert sent(*rows[::-1]) == alone[::-1]
+    assert not any("refill" in x or "pain" in x for x in alone)
+
+
+def test_what_nothing_tells_apart_is_made_each_time(predicted, labels, maker):
+    rows = [Unreadable("row-1", "no_payload"), Document("row-2", " "), Document("row-3", "refill")]
+    answers = [predicted(r) for r in rows]
+    first, second = (
+        [
+            e
+            for e in fhir_bundle(rows, answers, labels=labels, maker=maker, recorded=at)["entry"]
+            if said_of_a_message(e)
+        ]
+        for at in (WHEN, WHEN.replace(hour=9))
+    )
+    for entries in (first, second):
+        assert ["ifNoneExist" in e["request"] for e in entries] == [False, False, True]
+        assert ["identifier" in e["resource"] for e in entries] == [False, False, True]
+    same = [a["fullUrl"] == b["fullUrl"] for a, b in zip(first, second, strict=True)]
+    assert same == [False, False, True]
+
+
+def test_a_message_without_an_id_is_about_its_patient(predicted, labels, maker):
+    sent = {
+        "resourceType": "Communication",
+        "status": "completed",
+        "subject": {"reference": "Patient/8"},
+    }
+    text = sent | {"payload": [{"contentString": "chest pain"}]}
+    written = {**text, "sender": text["subject"], "subject": None}
+    for message in (text, written, sent):
+        rows = read_fhir(json.dumps(message).encode()).rows
+        answers = [predicted(r, "urgent") for r in rows]
+        bundle = fhir_bundle(rows, answers, labels=labels, maker=maker)
+        assert by_type(bundle, "Task")[0]["for"] == {"reference": "Patient/8"}
 
 
 def test_what_can_not_be_written_is_refused(said, labels, maker, tmp_path):

@@ -1,13 +1,16 @@
 """The pages without a browser and without scripts: plain links and forms."""
 
 import re
+import time
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy.exc import DataError
 
 from attending.records import Coverage, Document, Prediction
-from attending.serve.audit import entries
+from attending.serve.audit import Audit, entries
 from attending.serve.store import Store
+from attending.serve.web.wording import clock
 
 
 def titles(page):
@@ -60,6 +63,25 @@ def test_urgency_then_age(client, store, listed):
     assert page.text.count("fairly sure, 81 %") == 3
     assert listed(client.get("/inbox?label=medium")) == [c]
     assert listed(client.get("/inbox?unsure=1")) == []
+
+
+@pytest.fixture
+def west(monkeypatch):
+    """Be in a zone west of UTC."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_date_that_means_none_takes_no_page_away(west, client, upload, listed):
+    upload("id,text,date\nm1,refill please,0001-01-01T00:00:00Z\nm2,refill,2020-01-01T00:00:00Z\n")
+    page = client.get("/inbox")
+    assert page.status_code == 200
+    assert listed(page) == [2, 1]
+    assert client.get("/inbox/messages/1").status_code == 200
+    assert clock(datetime(1, 1, 1, tzinfo=UTC)).endswith("1-01-01 00:00")
 
 
 def test_text_with_markup_shows_as_text(client, upload, listed):
@@ -289,3 +311,18 @@ def test_what_a_database_refuses_for_good_is_no_passing_fault(serve, store, monk
     answered = client.post("/v1/messages", json=body)
     assert answered.status_code == 500
     assert text not in answered.text and text not in caplog.text
+
+
+def test_without_an_audit_there_is_no_page_and_no_path(serve, tmp_path, caplog):
+    kept = Audit(tmp_path / "audit.jsonl")
+    store = Store(str(tmp_path / "inbox.sqlite"), kept)
+    client = serve(store=store)
+    row = Document("a", "chest pain")
+    store.add_messages([row], [Prediction("a", "ok", ("urgent",), {"urgent": 0.9})], "test")
+    kept.close()
+    for answered in (client.get("/inbox"), client.post("/inbox/messages/1/done")):
+        assert answered.status_code == 503
+        assert "the audit can&#39;t be written" in answered.text
+        assert str(tmp_path) not in answered.text and "audit.jsonl" not in answered.text
+        assert "http-equiv" not in answered.text
+    store.close()

@@ -107,3 +107,23 @@ def test_any_bytes_are_read_or_refused_in_one_line(body, name):
         assert "\n" not in str(error)
         return
     assert corpus.rows
+
+
+def test_a_fhir_file_uploaded_again_doubles_nothing(case, client, upload, listed):
+    body = (case("D27") / "bundle.json").read_bytes()
+    upload(body, "bundle.json")
+    before = listed(client.get("/inbox"))
+    assert len(before) == 6
+    again = upload(body, "bundle.json")
+    assert "6 were there already" in again.text
+    assert listed(client.get("/inbox")) == before
+
+
+def test_an_unreadable_message_that_changed_is_another_one(client, upload, listed):
+    def sent(at):
+        message = {"resourceType": "Communication", "id": "m", "status": "completed", "sent": at}
+        upload(json.dumps(message), "m.json")
+        return len(listed(client.get("/inbox")))
+
+    assert sent("2024-03-11T07:30:00Z") == sent("2024-03-11T07:30:00Z") == 1
+    assert sent("2024-03-12T07:30:00Z") == 2

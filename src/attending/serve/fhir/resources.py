@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from attending.data.fhir.messages import RESOURCE
 from attending.records import LabelSet, Prediction, Row
 from attending.serve.fhir.coding import spelled
 from attending.serve.fhir.evidence import coding, label_extensions
@@ -19,6 +18,7 @@ from attending.serve.fhir.releases import (
     evidence,
     reason,
 )
+from attending.serve.identity import identity, is_from_fhir, is_told_apart, reference_of
 from attending.serve.maker import Maker
 from attending.serve.placing import Place, attributes_of, place, reading_of, told
 from attending.serve.priorities import UNREAD, Priorities
@@ -85,9 +85,7 @@ class Frame:
             LabelError: If the prediction has a label that is not in the map or the label set.
         """
         focus = self._focus(row)
-        # The same id may occur twice in a file; each row still has resources of its own.
-        self._seen[row.id] += 1
-        key = f"{focus.get('reference') or row.id}#{self._seen[row.id]}"
+        key = self._key(row)
         made: list[Resource] = []
         if self.system is None:
             made.append(self._task(row, prediction, focus, key, self._place(row, prediction)))
@@ -98,6 +96,15 @@ class Frame:
                 made.append(self._task(row, prediction, focus, key, Place(UNREAD, reading)))
         yield from made
         yield self._provenance(made, focus, key)
+
+    def _key(self, row: Row) -> str:
+        """Return what the ids of a row's resources are made of."""
+        same = identity(row)
+        if not is_told_apart(row):  # another message of another run may look the same
+            same = f"{same}\x1f{self.recorded}"
+        # The same message may occur twice in a file; each row still has resources of its own.
+        self._seen[same] += 1
+        return f"{same}#{self._seen[same]}"
 
     def _place(self, row: Row, prediction: Prediction) -> Place:
         return place(row, prediction, self.priorities or Priorities({}))
@@ -110,7 +117,7 @@ class Frame:
             "resourceType": "Task",
             "id": id_,
             "meta": _ASSERTED,
-            "identifier": [{"system": TASK_IDS, "value": id_}],
+            **_known_by(row, TASK_IDS, id_),
             "status": "requested",
             "intent": "proposal",
             "priority": where.priority,
@@ -143,7 +150,7 @@ class Frame:
             "id": id_,
             "meta": _ASSERTED,
             "extension": label_extensions(row, prediction, self.labels, only=label),
-            "identifier": [{"system": CONDITION_IDS, "value": id_}],
+            **_known_by(row, CONDITION_IDS, id_),
             **clinical_status(self.release),
             "verificationStatus": {"coding": [{"system": _VERIFICATION, "code": "provisional"}]},
             "code": {"coding": [code | ({"display": description} if description else {})]},
@@ -177,7 +184,7 @@ class Frame:
 
     def _focus(self, row: Row) -> Resource:
         """Return a reference to the message; by its id alone where it didn't come from FHIR."""
-        named = attributes_of(row).get(RESOURCE)
+        named = reference_of(row)
         return {"reference": named} if named else {"identifier": {"value": row.id}}
 
     def _id(self, *parts: str) -> str:
@@ -186,16 +193,26 @@ class Frame:
         return str(uuid.uuid5(_NAMESPACE, said))
 
 
+def _known_by(row: Row, system: str, id_: str) -> Resource:
+    """Return the identifier by which a server knows that it has a resource already.
+
+    There is none where nothing tells the message from another one.
+    """
+    return {"identifier": [{"system": system, "value": id_}]} if is_told_apart(row) else {}
+
+
 def _subject(row: Row) -> Resource | None:
     """Return whom a message is about: the FHIR reference, else what its file calls them."""
+    if not is_from_fhir(row):
+        group = getattr(row, "group", None)
+        return {"identifier": {"value": group}} if group else None
     attributes = attributes_of(row)
     for key in ("subject", "sender"):
         name = attributes.get(key)
         is_patient = isinstance(name, str) and "Patient" in name.split("/")[:-1]
-        if RESOURCE in attributes and name and (key == "subject" or is_patient):
+        if name and (key == "subject" or is_patient):
             return _referred(name)
-    group = getattr(row, "group", None)
-    return {"identifier": {"value": group}} if group and RESOURCE not in attributes else None
+    return None
 
 
 def _referred(name: str) -> Resource:

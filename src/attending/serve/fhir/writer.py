@@ -75,8 +75,10 @@ def write_fhir(
     its end, a Task. Each row has a Provenance that names the model, which is a Device. Every
     resource is checked against its release as it is written. The messages are not touched.
 
-    Ids are the same whenever the same model says something of the same message, and a server that
-    gets the Bundle again makes no second Task, Condition or Device (``ifNoneExist``).
+    Ids are the same whenever the same model says something of the same message: one of the same
+    reference or id, text, patient and time. A server that gets the Bundle again makes no second
+    Task, Condition or Device (``ifNoneExist``). What is said of a message with neither a reference
+    nor a text has no identifier, since another message may look the same: it is made each time.
 
     Args:
         rows: What was read, such as ``Corpus.rows``.

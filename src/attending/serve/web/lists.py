@@ -133,7 +133,7 @@ def _heading(key: str | None, labels: LabelSet) -> str:
 
 def line(entry: Entry, labels: LabelSet, now: datetime) -> Line:
     """Return what the list says of a message."""
-    label = entry.labels[0] if entry.labels else None
+    label = entry.leading
     unread = entry.standing is None
     shown = names(entry.labels, labels) if entry.labels or not unread else ""
     tags = [t for t, holds in (("corrected", entry.correction), ("done", entry.done_at)) if holds]

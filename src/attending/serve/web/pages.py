@@ -11,8 +11,9 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from attending.errors import AttendingError
+from attending.errors import AttendingError, QueueFull, ServeError
 from attending.serve.predictor import NotReady
+from attending.serve.problems import refusal
 from attending.serve.web.wording import SURE_IN_WORDS
 
 HEADERS = {
@@ -99,16 +100,17 @@ def safe_route(title: str, prefix: str) -> type[APIRoute]:
             async def guarded(request: Request) -> Response:
                 try:
                     return await handle(request)
-                except NotReady as error:
-                    return _failed(request, error, 503)
+                except (NotReady, ServeError) as error:  # may name files of the server
+                    passes = isinstance(error, NotReady | QueueFull)
+                    return _failed(request, refusal(error).detail, 503, again=passes)
                 except AttendingError as error:
-                    return _failed(request, error, 422)
+                    return _failed(request, str(error), 422)
 
             return guarded
 
-    def _failed(request: Request, error: AttendingError, status: int) -> Response:
+    def _failed(request: Request, said: str, status: int, again: bool = False) -> Response:
         base = base_of(request, prefix)
-        values = {"error": str(error), "again": status == 503}
+        values = {"error": said, "again": again}
         return page(request, "error.html.j2", values, title=title, base=base, status=status)
 
     return PageRoute

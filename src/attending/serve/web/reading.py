@@ -84,7 +84,7 @@ def reading(entry: Entry, predictor: Predictor) -> Reading:
     shown = _shown(entry.prediction, labels)
     evidence = _evidence(document, entry, predictor, shown)
     views = _views(document, entry, evidence, shown, labels) if document else ()
-    label = entry.labels[0] if entry.labels else None
+    label = entry.leading
     sure = entry.prediction.scores.get(label) if label and not entry.correction else None
     person = entry.standing is None
     return Reading(

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from attending.errors import DataError, LabelError
 from attending.serve.entries import Entry, Filters, State
+from attending.serve.placing import by_urgency
 from attending.serve.predictor import Predictor
 from attending.serve.settings import Settings
 from attending.serve.store import LOCAL, Store
@@ -171,7 +172,10 @@ def _add_actions(router: APIRouter, inbox: Inbox) -> None:
         labels = _chosen(form, inbox)
         note = str(form.get("note", ""))
         number = _number(message)
-        done = await run_in_threadpool(store.correct, number, labels, who(request), note)
+        order = by_urgency(inbox.predictor.labels)
+        done = await run_in_threadpool(
+            store.correct, number, labels, who(request), note, order=order
+        )
         return await run_in_threadpool(back, request, number, "correct", done)
 
     @router.post("/messages/{message}/done")
@@ -182,7 +186,8 @@ def _add_actions(router: APIRouter, inbox: Inbox) -> None:
     @router.post("/messages/{message}/undo")
     def undo(request: Request, message: str) -> Response:
         number = _number(message)
-        undone = store.undo(number, who(request))
+        order = by_urgency(inbox.predictor.labels)
+        undone = store.undo(number, who(request), order=order)
         there = undone is not None or store.message(number, who=who(request)) is not None
         if undone is None:
             return back(request, number, "undo-nothing", there)

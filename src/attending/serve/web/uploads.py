@@ -9,6 +9,7 @@ from attending.data.corpora import Corpus, load_corpus
 from attending.errors import DataError
 from attending.records import Document, Prediction
 from attending.serve.entries import Upload
+from attending.serve.placing import by_urgency
 from attending.serve.predictor import Predictor
 from attending.serve.store import Store
 
@@ -56,8 +57,9 @@ def take_upload(
         )
     predictions = predictor.predict(corpus.rows, evidence=True)
     upload = store.add_upload(
-        _safe(name), corpus.rows, predictions, who=who, model=str(predictor.maker)
-    )
+        _safe(name), corpus.rows, predictions,
+        who=who, model=str(predictor.maker), order=by_urgency(predictor.labels),
+    )  # fmt: skip
     problems = [
         (str(row.source or row.id), _why(p))
         for row, p in zip(corpus.rows, predictions, strict=True)

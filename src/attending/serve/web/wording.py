@@ -1,10 +1,11 @@
 """How sure, how old, which label: in words and numbers that fit a narrow list."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from attending.explain.wording import percent
 from attending.records import LabelSet
+from attending.serve.placing import by_urgency
 from attending.serve.queries import NO_LABEL
 
 _SURE = ((0.9, "very sure"), (0.7, "fairly sure"), (0.5, "unsure"), (0.0, "a guess"))
@@ -13,6 +14,7 @@ SURE_IN_WORDS = (
     "a guess: less than that"
 )
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+_MINUTE = "%Y-%m-%d %H:%M"
 _APART = 12
 """So many labels of a set without an order have a group each."""
 
@@ -35,8 +37,14 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def clock(moment: datetime) -> str:
-    """Return a moment in this machine's zone, to the minute: ``2026-03-11 07:30``."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    """Return a moment in this machine's zone, to the minute: ``2026-03-11 07:30``.
+
+    One that this zone has no date for, at either end of the calendar, stays in UTC.
+    """
+    try:
+        return moment.astimezone().strftime(_MINUTE)
+    except (OverflowError, ValueError, OSError):
+        return moment.astimezone(UTC).strftime(_MINUTE)
 
 
 def queue_order(labels: LabelSet) -> tuple[str, ...]:
@@ -46,7 +54,7 @@ def queue_order(labels: LabelSet) -> tuple[str, ...]:
     have one group, by age alone.
     """
     if labels.ordered:
-        return tuple(reversed(labels.ids))
+        return by_urgency(labels)
     return labels.ids if len(labels) <= _APART else ()
 
 
