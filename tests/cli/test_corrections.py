@@ -1,6 +1,8 @@
 """``corrections export``: rows that train takes as they are."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -66,3 +68,24 @@ def test_databases_that_are_not_there(run, tmp_path):
     assert "no such database" in done.error
     assert not (tmp_path / "nope.db").exists()
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_a_foreign_database_is_refused_and_left_as_it_is(run, tmp_path):
+    path = tmp_path / "foreign.sqlite"
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE pets (name TEXT)")
+    (tmp_path / "empty.sqlite").touch()
+    for name in ("foreign.sqlite", "empty.sqlite"):
+        before = (tmp_path / name).read_bytes()
+        done = run("corrections", "export", "--database", name, "--out", "r.csv")
+        assert done.code == 2 and "no database of an inbox" in done.error
+        assert (tmp_path / name).read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"foreign.sqlite", "empty.sqlite"}
+
+
+def test_an_open_inbox_is_exported(run, database, tmp_path):
+    store = Store(str(database))
+    try:
+        assert run("corrections", "export", "--database", database, "--out", "r.csv").code == 0
+    finally:
+        store.close()

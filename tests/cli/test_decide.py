@@ -83,6 +83,16 @@ def test_rows_that_trained_are_refused(run, urgent, copied, portal):
     assert (folder / "decision.json").read_bytes() == before
 
 
+def test_rows_that_were_trained_on_beside_the_file_are_refused(run, portal, tmp_path):
+    done = run(
+        "train", portal / "train.csv", "--labels", "portal", "--recipe", "tfidf-logistic",
+        "--also", portal / "other.csv", "--out", "both",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = run("decide", "both", portal / "other.csv", "--recall-floor", "urgent=0.9")
+    assert done.code == 2 and "these rows trained the model" in done.error
+
+
 def test_none_removes_and_a_dry_run_writes_nothing(run, urgent, copied, portal):
     folder = copied(urgent[0])
     before = (folder / "decision.json").read_bytes()

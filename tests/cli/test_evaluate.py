@@ -63,7 +63,10 @@ def test_a_label_that_the_model_does_not_know(run, files, linear, tmp_path):
     assert '"routine"' in done.error
     done = run("evaluate", linear, "odd.csv", "--unknown-labels", "skip", "--out", "r", "--json")
     assert done.json["documents"]["documents"] == 2
-    assert "1 document with a label that is not in the label set" in done.err
+    left = "1 document with a label that is not in the label set"
+    assert left in done.err and left in done.json["left_out"][0]
+    assert left in (tmp_path / "r" / "summary.md").read_text()
+    assert left in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_a_file_without_labels(run, files, linear):

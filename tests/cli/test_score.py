@@ -1,7 +1,10 @@
 """``attending score``: what it prints, and how it ends."""
 
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from .conftest import write_csv
 
@@ -55,3 +58,38 @@ def test_ctrl_c_says_how_to_go_on(run, linear, files, monkeypatch):
     monkeypatch.setattr("attending.scoring.run._run", stop)
     done = run("score", files / "new.csv", "--model", linear, "--out", "o")
     assert done.code == 130 and "to go on from there" in done.err
+
+
+def test_force_keeps_what_is_there_until_the_new_job_can_begin(run, linear, files):
+    words = ("--model", linear, "--out", "o")
+    assert run("score", files / "new.csv", *words).code == 0
+    before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
+    write_csv(Path("empty.csv"), ("id", "text"), [])
+    for wrong in (("lost.csv",), ("empty.csv",), (files / "new.csv", "--text", "body")):
+        assert run("score", *wrong, *words, "--force").code == 2
+        assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
+    again = run("score", files / "messages.csv", *words, "--force")
+    assert again.code == 0 and "48 answered" in again.out
+
+
+def test_evidence_that_a_model_has_not_is_refused_at_once(run, files):
+    frequent = ("--recipe", "frequency", "--labels", files / "labels.toml", "--out", "m")
+    assert run("train", files / "messages.csv", *frequent).code == 0
+    done = run("score", files / "new.csv", "--model", "m", "--out", "o", "--evidence")
+    assert done.code == 2 and "it has no evidence" in done.error
+    assert not Path("o").exists()
+
+
+def test_a_name_that_is_no_text_is_spelled_out(run, linear):
+    odd = Path(os.fsdecode(b"caf\xe9.csv"))
+    try:
+        write_csv(odd, ("id", "text"), [("1", "chest pain"), ("2", " ")])
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    done = run("score", odd, "--model", linear, "--out", "o")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in Path("o/predictions.jsonl").read_text().splitlines()]
+    assert [r["file"] for r in rows] == ["caf\\xe9.csv"] * 2
+    assert json.loads(Path("o/score.json").read_text())["files"] == ["caf\\xe9.csv"]
+    again = run("score", odd, "--model", linear, "--out", "o")
+    assert again.code == 0 and "was done already" in again.err

@@ -27,6 +27,9 @@ def test_a_file_without_keys_is_refused(run, linear):
         (("--texts", "300"), "more texts than the queue"),
         (("--user-header", "a b"), "user-header"),
         (("--port", "70000"), "--port"),
+        (("--zone", "Mars/Olympus"), 'zone: there is no time zone "Mars/Olympus"'),
+        (("--zone", "../etc"), "zone: there is no time zone"),
+        (("--zone", ""), "zone: there is no time zone"),
     ],
 )
 def test_settings_that_cant_be_are_named(run, linear, words, said):

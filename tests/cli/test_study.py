@@ -66,6 +66,14 @@ def test_tables_only(study, tmp_path):
     assert not list((tmp_path / "out").glob("cells/*/*/*/*/cell.json"))
 
 
+def test_forcing_tables_alone_would_lose_the_cells(study, tmp_path):
+    assert study().code == 0
+    cells = sorted((tmp_path / "out").glob("cells/*/*/*/*/cell.json"))
+    refused = study("--tables-only", "--force")
+    assert refused.code == 2 and "tables are always written anew" in refused.error
+    assert sorted((tmp_path / "out").glob("cells/*/*/*/*/cell.json")) == cells and len(cells) == 4
+
+
 def test_faults_are_listed_line_by_line(study, tmp_path):
     text = STUDY.replace('name = "frequency"', 'name = "frequenzy"')
     (tmp_path / "study.toml").write_text(text + "[published]\nsource = 3\n")

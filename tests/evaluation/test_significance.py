@@ -7,7 +7,14 @@ import pytest
 from sklearn.metrics import f1_score
 
 from attending.errors import DataError, ShapeError
-from attending.evaluation.significance import holm, mean_and_spread, paired_randomisation
+from attending.evaluation.metrics import evaluate
+from attending.evaluation.significance import (
+    holm,
+    mean_and_spread,
+    mean_interval,
+    paired_randomisation,
+)
+from attending.records import Coverage, Document, LabelSet, Prediction
 
 
 def system(truth, right, seed, runs=None):
@@ -56,8 +63,14 @@ def test_names_and_functions_agree_over_seeds():
     called = paired_randomisation(truth, a, b, macro_f1, rounds=60, seed=5)
     assert (named.a, named.b) == pytest.approx((called.a, called.b))
     assert named.p_value == called.p_value
-    assert named.interval.low == pytest.approx(called.interval.low)
-    assert named.interval.high == pytest.approx(called.interval.high)
+    # The same draws; those of a name that is a mean over labels are moved to the figure.
+    wide = [t.interval.high - t.interval.low for t in (named, called)]
+    assert wide[0] == pytest.approx(wide[1], rel=0.05)
+    plain = [
+        paired_randomisation(truth, a, b, m, rounds=60, seed=5) for m in ("accuracy", accuracy)
+    ]
+    assert plain[0].interval.low == pytest.approx(plain[1].interval.low)
+    assert plain[0].interval.high == pytest.approx(plain[1].interval.high)
     assert named.a == pytest.approx(np.mean([macro_f1(truth, run) for run in a]))
 
 
@@ -160,3 +173,41 @@ def test_holm_by_hand():
     assert holm([]) == ()
     with pytest.raises(DataError):
         holm([1.2])
+
+
+def many_labels():
+    """Two hundred labels of two documents each: a draw misses a seventh of the labels."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(200), 2)
+    good, bad = (
+        np.where(rng.random(400) < p, truth, rng.integers(0, 200, 400)) for p in (0.8, 0.4)
+    )
+    return truth, good, bad
+
+
+def test_intervals_of_means_over_labels_hold_the_figure():
+    """Rare labels fall out of draws; draws that aren't moved leave the figure itself outside."""
+    truth, good, bad = many_labels()
+    found = paired_randomisation(truth, good, bad, "macro_f1", rounds=300)
+    assert found.interval.low < found.difference < found.interval.high
+    middle = (found.interval.low + found.interval.high) / 2
+    assert abs(middle - found.difference) < 0.02
+    interval = mean_interval(truth, np.stack([good, good]), "macro_f1", draws=300)
+    assert interval.low < found.a < interval.high
+    assert abs((interval.low + interval.high) / 2 - found.a) < 0.02
+    sure = mean_interval(truth, truth, "macro_f1", draws=300)
+    assert 0 <= sure.low <= sure.high <= 1
+
+
+def test_the_report_s_interval_of_macro_f1_holds_it():
+    truth, good, _ = many_labels()
+    labels = LabelSet.from_ids([f"c{i}" for i in range(200)])
+    documents = [Document(str(i), "x", (f"c{k}",)) for i, k in enumerate(truth)]
+    predictions = [
+        Prediction(id=str(i), status="ok", labels=(f"c{k}",), scores={}, read=Coverage(1, 1, 1))
+        for i, k in enumerate(good)
+    ]
+    found = evaluate(documents, predictions, labels, resamples=300)
+    interval, figure = found.intervals["macro_f1"], found.metrics["macro_f1"]
+    assert interval.low < figure < interval.high
+    assert abs((interval.low + interval.high) / 2 - figure) < 0.02

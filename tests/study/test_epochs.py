@@ -8,7 +8,7 @@ from attending.study.epochs import by_epoch, read_scores
 from attending.study.names import Figure
 from attending.study.plan import Cell
 from attending.study.report import write_results
-from attending.study.results import collect, largest_size
+from attending.study.results import collect
 from attending.study.run import run_study
 from attending.training.fit import LOG
 
@@ -90,4 +90,4 @@ def test_an_epoch_that_was_repeated_counts_once(tmp_path):
     ("sizes", "largest"), [(["all", 20], None), ([30, 12], 30), ([12, 30], 30)]
 )
 def test_the_largest_size_is_the_main_one(home, sizes, largest):
-    assert largest_size(home(sizes=sizes).study) == largest
+    assert home(sizes=sizes).study.largest == largest

@@ -226,3 +226,16 @@ def test_what_is_no_study_file(tmp_path):
     assert any('"name" is missing' in f for f in found)
     assert any("[[corpus]] tables" in f for f in found)
     assert any("[[system]] tables" in f for f in found)
+
+
+def test_faults_of_the_data_that_would_ruin_every_cell(study_file, data):
+    """Found before anything trains, not after each training."""
+    missing = {"name": "mail", "file": "messages.csv", "labels": "few.toml",
+               "unknown_labels": "miss", "split": {"test": 0.25}}  # fmt: skip
+    (data / "few.toml").write_text('[[label]]\nid = "urgent"\n[[label]]\nid = "medium"\n')
+    (fault,) = faults(study_file(corpora=[missing]))
+    assert '"non-urgent" is not in the label set' in fault
+    (data / "bare.csv").write_text("id,text,label\nx,some words,\n")
+    empty = {"name": "mail", "train": "messages.csv", "test": "bare.csv"}
+    (fault,) = faults(study_file(corpora=[empty]))
+    assert fault == 'corpus "mail": no labelled row in the test part'

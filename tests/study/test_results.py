@@ -15,6 +15,7 @@ from attending.evaluation.significance import (
 )
 from attending.study import results as of_study
 from attending.study.names import Figure, parse_claim
+from attending.study.plan import Cell
 from attending.study.results import collect, decide
 from attending.study.run import run_study
 from attending.study.runs import paired_runs, runs_of
@@ -30,8 +31,6 @@ def ready(home, **tables):
 
 
 def written(home, corpus, system, seed):
-    from attending.study.plan import Cell
-
     return home.cell(Cell(corpus, system, seed))
 
 
@@ -165,7 +164,8 @@ def outcome_of(difference, low, high, adjusted, draws=()):
     ],
 )
 def test_verdicts(says, found, verdict):
-    made = decide(parse_claim(says), outcome_of(*found), 0.05)
+    draws = np.linspace(found[1], found[2], 101)
+    made = decide(parse_claim(says), outcome_of(*found, draws), 0.05)
     assert made[0] == verdict
     assert bool(made[1]) == (verdict != "held" and not (verdict == "not held" and "0.01" in says))
 
@@ -189,3 +189,44 @@ def test_a_claim_without_runs_is_not_tested(home):
     claims = [{"says": "tfidf-logistic > frequency on macro_f1"}]
     (claimed,) = collect(home(claims=claims)).claims
     assert claimed.verdict == "not tested"
+
+
+def test_the_interval_of_a_verdict_is_as_strict_as_alpha():
+    """Clear at 95 %, not at 99 %: with alpha = .01 other seeds could turn it."""
+    tested = outcome_of(0.05, 0.001, 0.1, 0.001, np.linspace(-0.001, 0.101, 1001))
+    claim = parse_claim("a > b on macro_f1")
+    assert decide(claim, tested, 0.05)[0] == "held"
+    assert decide(claim, tested, 0.01) == (
+        "not decided",
+        "clear on these seeds, but other seeds could turn it",
+    )
+
+
+def test_one_finished_run_of_several_is_one_seed(home):
+    """Only a system with no other seed goes with every seed of the other."""
+    claims = [{"says": "tfidf-logistic > frequency on accuracy"}]
+    made = ready(home, seeds=[0, 1, 2], reference="frequency", claims=claims)
+    for seed in (1, 2):
+        made.cell(Cell("mail", "frequency", seed)).forget()
+    results = collect(made)
+    (tested,) = results.blocks[0].tests
+    assert tested.documents.runs == 1 and tested.seeds is None
+    made.cell(Cell("mail", "frequency", 0)).forget()
+    (claimed,) = collect(made).claims
+    assert (claimed.verdict, claimed.reason) == ("not tested", "a system has no finished run")
+    alone = [{"name": "frequency", "seeds": [0]}, {"name": "tfidf-logistic"}]
+    broad = ready(home, out="b", seeds=[0, 1, 2], systems=alone, reference="frequency")
+    assert collect(broad).blocks[0].tests[0].documents.runs == 3
+
+
+def test_a_claim_on_a_figure_that_these_documents_lack_says_so(home, data):
+    text = (data / "messages.csv").read_text()
+    (data / "labels.toml").write_text(
+        "".join(f'[[label]]\nid = "{i}"\n' for i in ("urgent", "medium", "non-urgent", "never"))
+    )
+    assert "never" not in text
+    corpus = {"name": "mail", "file": "messages.csv", "labels": "labels.toml",
+              "split": {"test": 0.25}}  # fmt: skip
+    claims = [{"says": "tfidf-logistic > frequency on recall of never"}]
+    (claimed,) = collect(ready(home, corpora=[corpus], claims=claims)).claims
+    assert claimed.verdict == "not tested" and "undefined on these test documents" in claimed.reason

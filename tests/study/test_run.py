@@ -250,3 +250,34 @@ def test_studies_share_cells(home, study_file, tmp_path):
     scored = load_study(study_file(name="third", score_train=True, seeds=[0]))
     third = StudyFolder(scored, tmp_path / "c", made.cells)
     assert len(run_study(third).made) == 2 and run_study(made).made == ()
+
+
+def test_an_encoder_is_known_by_what_its_folder_holds(home, tiny_system, tiny_encoder, tmp_path):
+    """Another encoder in a folder of the same name, or a changed one, makes new cells."""
+    import shutil
+
+    places = [tmp_path / n / "enc" for n in ("one", "two")]
+    for place in places:
+        shutil.copytree(tiny_encoder, place)
+    cell = Cell("mail", "bert", 0)
+
+    def digest(place):
+        systems = [{**tiny_system("bert"), "encoder": str(place)}]
+        return home(f"out-{place.parent.name}", systems=systems).digest(cell)
+
+    assert digest(places[0]) == digest(places[1]), "the same content in another place"
+    config = places[1] / "config.json"
+    before = digest(places[1])
+    config.write_text(config.read_text() + "\n")
+    assert digest(places[1]) != before == digest(places[0])
+
+
+def test_ids_may_hold_line_ends_that_only_unicode_has(home, data):
+    rows = (data / "messages.csv").read_text(encoding="utf-8").splitlines()
+    changed = [rows[0], *(f"x\u2028{row}" for row in rows[1:])]
+    (data / "messages.csv").write_text("\n".join(changed), encoding="utf-8")
+    made = home(systems=[{"name": "frequency"}], seeds=[0])
+    run_study(made)
+    documents, predictions = made.cell(Cell("mail", "frequency", 0)).answers()
+    assert len(documents) == len(predictions) == 12
+    assert all(d.id.startswith("x\u2028") for d in documents)

@@ -165,6 +165,8 @@ def development_part(
     if corpus.fingerprint == settled:
         return corpus
     origin = Origin.read(folder)
+    if origin and corpus.fingerprint in {more.fingerprint for more in origin.also}:
+        raise _trained(file)
     same = as_trained(file, corpus, origin, encoding) if origin else None
     if same is None:
         if corpus.fingerprint == trained:

@@ -121,8 +121,11 @@ def evaluate(
         if spans_page:
             evaluate_spans.write_page(report, outcome, file, force)
     if json:
-        bodies = [o.evaluation.to_dict() | {"caution": remark, "folder": str(r)}
-                  for o, r in zip(outcomes, reports, strict=True)]  # fmt: skip
+        bodies = [
+            o.evaluation.to_dict()
+            | {"caution": remark, "left_out": list(o.notes), "folder": str(r)}
+            for o, r in zip(outcomes, reports, strict=True)
+        ]
         screen.data(bodies[0] if len(bodies) == 1 else _several(outcomes, bodies))
     elif len(outcomes) == 1:
         _show(screen, outcomes[0], reports[0], spans_page)
@@ -246,6 +249,8 @@ def _report(folder: Path, outcome: Outcome, remark: str | None, file: str, force
     }
     if remark:
         facts["Rows"] = remark
+    if outcome.notes:
+        facts["Left out"] = "; ".join(outcome.notes)
     title = f"{model.recipe.name} on {Path(file).name}"
     evaluation = outcome.evaluation
     if isinstance(evaluation, SpanResult):

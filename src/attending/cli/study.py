@@ -101,6 +101,11 @@ def study(
     """
     if dry_run and (force or tables_only):
         raise DataError("--dry-run goes with neither --force nor --tables-only")
+    if force and tables_only:
+        raise DataError(
+            "--force makes every cell anew, and --tables-only makes none",
+            step="Leave --force out: tables are always written anew.",
+        )
     screen = Screen(json)
     home = _home(screen, file, out, cells, data_root, encoder)
     if dry_run:

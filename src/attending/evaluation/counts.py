@@ -175,6 +175,11 @@ def averages(scores: LabelScores) -> dict[str, FloatArray]:
     return figures
 
 
+def over_labels(name: str) -> bool:
+    """Say whether a figure of ``averages`` is a mean over labels, each counting as much."""
+    return name.startswith("macro")
+
+
 def matthews(matrix: IntArray) -> float:
     """Return the multi-class Matthews correlation; NaN when one side is constant.
 

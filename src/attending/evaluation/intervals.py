@@ -1,7 +1,7 @@
 """How sure a figure is: bootstrap over documents, and Wilson's interval for a share."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,14 @@ def percentile_interval(draws: FloatArray, confidence: float) -> Interval | None
     tail = (1 - confidence) / 2
     low, high = np.quantile(known, [tail, 1 - tail])
     return Interval(float(low), float(high), confidence, int(known.size))
+
+
+def within(interval: Interval | None) -> Interval | None:
+    """Cut an interval of a figure between 0 and 1 to what the figure can be."""
+    if interval is None:
+        return None
+    low, high = max(0.0, interval.low), min(1.0, interval.high)
+    return replace(interval, low=low, high=high)
 
 
 def centred(draws: FloatArray, figure: float) -> FloatArray:

@@ -19,6 +19,7 @@ from attending.evaluation.counts import (
     confusion,
     level_distances,
     matthews,
+    over_labels,
     precision_recall_f1,
     quadratic_kappa,
     scores_of,
@@ -26,6 +27,7 @@ from attending.evaluation.counts import (
 from attending.evaluation.definitions import DEFINITIONS
 from attending.evaluation.intervals import (
     Interval,
+    centred,
     check_confidence,
     percentile_interval,
     resamples_of,
@@ -276,10 +278,14 @@ def _bootstrap(
         for name in _PER_LABEL:
             single[name].append(getattr(scores, name))
     joined = {k: np.concatenate([np.empty((0, n)), *v]) for k, v in single.items()}
+    whole = averages(
+        scores_of(LabelCounts.of_rows(outcome.truth[None], outcome.predicted[None], n))
+    )
+    draws = {k: np.concatenate([np.empty(0), *v]) for k, v in overall.items()}
     return (
         {
-            k: percentile_interval(np.concatenate([np.empty(0), *v]), confidence)
-            for k, v in overall.items()
+            k: percentile_interval(centred(v, whole[k][0]) if over_labels(k) else v, confidence)
+            for k, v in draws.items()
         },
         {
             label: {k: percentile_interval(v[:, j], confidence) for k, v in joined.items()}

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import DataError, ShapeError
-from attending.evaluation.counts import FloatArray
+from attending.evaluation.counts import FloatArray, over_labels
 from attending.evaluation.intervals import (
     Interval,
     bootstrap_interval,
     percentile_interval,
     resamples_of,
+    within,
 )
 from attending.evaluation.pairs import Called, Counted, Metric, Pair, random_halves
 
@@ -211,7 +212,8 @@ def paired_randomisation(
     ``metric`` is a name from ``counts.averages``, or "precision", "recall" or "f1" with
     ``label`` (precision of a label never predicted counts 0), or a function of (truth,
     predictions of one run) to a number. Names are counted in bulk; a function is called 2 S
-    times a round and as often for each draw of the interval.
+    times a round and as often for each draw of the interval. Draws of means over labels
+    ("macro_...") are moved so that their mean is the difference (``intervals.centred``).
 
     Raises:
         ShapeError: If the shapes don't fit.
@@ -232,6 +234,8 @@ def paired_randomisation(
     draws = resamples_of(pair.documents, min(rounds, DRAWS), seed, width)
     blocks = [score.drawn(rows) for rows in draws]
     drawn = np.concatenate([left - right for left, right in blocks])
+    if isinstance(metric, str) and over_labels(metric):
+        drawn = _moved(drawn, runs[0] - runs[1])
     both = over_runs(drawn, seed)
     return PairedTest(
         metric=f"{name} of {label}" if label is not None else name,
@@ -302,4 +306,13 @@ def mean_interval(
     score = Counted(pair, metric, label)
     width = 2 * pair.runs * len(pair.labels)
     blocks = [score.drawn(r)[0] for r in resamples_of(pair.documents, draws, seed, width)]
-    return percentile_interval(over_runs(np.concatenate(blocks), seed), confidence)
+    drawn = np.concatenate(blocks)
+    if over_labels(metric):
+        drawn = _moved(drawn, score.observed()[0])
+    return within(percentile_interval(over_runs(drawn, seed), confidence))
+
+
+def _moved(drawn: FloatArray, observed: FloatArray) -> FloatArray:
+    """Move draws (R, S) of each run so that their mean is the observed figure; see ``centred``."""
+    result: FloatArray = drawn + (observed - np.nanmean(drawn, axis=0))
+    return result

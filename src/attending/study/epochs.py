@@ -43,7 +43,7 @@ def read_scores(path: Path) -> Scores:
     """
     found: dict[float, Mapping[str, float]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError):
         return found
     for line in lines:

@@ -2,8 +2,8 @@
 
 ``cells/CORPUS/SYSTEM/ROWS/seed-N-DIGEST/`` holds ``recipe.toml``, ``metrics.json`` (test figures),
 ``predictions.jsonl`` (ids, labels and scores; no text) and, last, ``cell.json``. The digest is
-that of the recipe, the data, the labels and the teachers, so a changed study file never takes an
-old cell for a new one.
+that of the recipe, what its encoder's files hold, the data, the labels and the teachers, so a
+changed study file or encoder never takes an old cell for a new one.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from attending.errors import OutputError, StudyError
 from attending.models.store import portable
 from attending.outputs import write_text
 from attending.records import Coverage, Document, Prediction
+from attending.study.contents import content_of
 from attending.study.plan import Cell, Study
 
 CELLS, STUDY = "cells", "study.json"
@@ -95,10 +96,12 @@ class StudyFolder:
     def digest(self, cell: Cell) -> str:
         """Return what a cell is made of, as one number."""
         if cell not in self._digests:
-            corpus = self.study.corpora[cell.corpus]
+            corpus, recipe = self.study.corpora[cell.corpus], self.study.recipe(cell)
+            content = content_of(recipe)
             made_of = {
                 "format": _FORMAT,
-                "recipe": portable(self.study.recipe(cell)).to_table(),
+                "recipe": portable(recipe).to_table(),
+                **({"content": content} if content else {}),
                 "labels": corpus.labels.hash,
                 "seed": cell.seed,
                 "data": self.fingerprints(cell),
@@ -223,8 +226,9 @@ class CellFolder:
         """
         path = self.path / PREDICTIONS
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            rows = [json.loads(line) for line in lines]
+            # Not splitlines(): ids and labels may hold line ends that only Unicode has.
+            lines = path.read_text(encoding="utf-8").split("\n")
+            rows = [json.loads(line) for line in lines if line]
             documents = [Document(r["id"], "", _labels(r["truth"])) for r in rows]
             return documents, [_prediction(r) for r in rows]
         except (OSError, ValueError, KeyError, TypeError) as error:

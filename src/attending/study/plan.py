@@ -81,6 +81,12 @@ class Study:
         given = dict.fromkeys(None if s == ALL else s for s in self.head.sizes)
         return tuple(sorted(given, key=lambda s: (s is not None, s or 0)))
 
+    @property
+    def largest(self) -> int | None:
+        """The largest training size; ``None`` for all rows."""
+        given = [size for size in self.sizes if size is not None]
+        return None if None in self.sizes else max(given)
+
     def cells(self) -> list[Cell]:
         """List the cells in the order to make them: seed by seed, teachers before students."""
         return [
@@ -346,6 +352,8 @@ def _data_faults(study: Study) -> list[str]:
         except AttendingError as error:
             faults.append(f'corpus "{corpus.name}": {error}')
             continue
+        empty = [part for part in ("train", "test") if not all(getattr(p, part) for p in made)]
+        faults += [f'corpus "{corpus.name}": no labelled row in the {part} part' for part in empty]
         least = min(len(parts.train) for parts in made)
         faults += [
             f'corpus "{corpus.name}": size {size:,} is more than its'

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from attending.errors import DataError
-from attending.evaluation.intervals import Interval
+from attending.evaluation.intervals import Interval, percentile_interval
 from attending.evaluation.significance import (
     PairedTest,
     SeedTest,
@@ -116,7 +116,7 @@ class Results:
     @property
     def main_blocks(self) -> list[Block]:
         """The blocks of the largest training size: what the main table shows."""
-        return [block for block in self.blocks if block.size == largest_size(self.study)]
+        return [block for block in self.blocks if block.size == self.study.largest]
 
     @property
     def failures(self) -> list[tuple[Cell, str]]:
@@ -127,11 +127,6 @@ class Results:
     def missing(self) -> list[Cell]:
         """Cells that are not made yet."""
         return [c for block in self.blocks for row in block.rows for c in row.missing]
-
-
-def largest_size(study: Study) -> int | None:
-    """Return the largest training size of a study; ``None`` for all rows."""
-    return None if None in study.sizes else max(n for n in study.sizes if n is not None)
 
 
 def collect(home: StudyFolder) -> Results:
@@ -165,7 +160,7 @@ def collect(home: StudyFolder) -> Results:
 
 
 def _epochs(home: StudyFolder) -> Iterator[Epochs]:
-    size = largest_size(home.study)
+    size = home.study.largest
     for corpus in home.study.corpora:
         found = by_epoch(home, corpus, size, home.study.figures[corpus])
         if found is not None:
@@ -234,7 +229,9 @@ def _against(study: Study, runs: Mapping[str, Sequence[Run]], figure: Figure) ->
         tested
         for system in runs
         if system != reference
-        and (tested := pair_test(runs, system, reference, figure, study.head.rounds)) is not None
+        and isinstance(
+            tested := pair_test(runs, system, reference, figure, study.head.rounds), Tested
+        )
     ]
     for tested, adjusted in zip(found, holm([t.p for t in found]), strict=True):
         yield replace(tested, adjusted=adjusted)
@@ -242,16 +239,18 @@ def _against(study: Study, runs: Mapping[str, Sequence[Run]], figure: Figure) ->
 
 def pair_test(
     runs: Mapping[str, Sequence[Run]], a: str, b: str, figure: Figure, rounds: int
-) -> Tested | None:
-    """Test two systems over documents and over seeds; ``None`` where that can't be done."""
+) -> Tested | str:
+    """Test two systems over documents and over seeds, or say why that can't be done."""
+    if not runs[a] or not runs[b]:
+        return "a system has no finished run"
     first, second = paired_runs(runs[a], runs[b])
     if not first or not second:
-        return None
+        return "no seed is finished by both systems"
     try:
         documents = compare(first, second, figure, rounds)
         seeds = paired_over_seeds(documents.a_runs, documents.b_runs)
     except DataError:
-        return None
+        return "the figure is undefined on these test documents"
     several = seeds if seeds.seeds > 1 else None
     return Tested(a, b, figure, documents, several, documents.p_value)
 
@@ -260,7 +259,7 @@ def _claims(
     study: Study, runs: Mapping[tuple[str, int | None, str], Sequence[Run]]
 ) -> Iterator[Claimed]:
     """Test every claim; adjusted by Holm for how many were tested in the whole study."""
-    asked: list[tuple[ClaimTable, Comparison, str, Tested | None]] = []
+    asked: list[tuple[ClaimTable, Comparison, str, Tested | str]] = []
     for claim in study.file.claims:
         made = parse_claim(claim.says)
         size = None if claim.rows == ALL else claim.rows
@@ -269,11 +268,11 @@ def _claims(
                 own = {s: runs[corpus, size, s] for s in study.systems}
                 tested = pair_test(own, made.a, made.b, made.figure, study.head.rounds)
                 asked.append((claim, made, corpus, tested))
-    chances = [_chance(made, tested) for _, made, _, tested in asked if tested is not None]
+    chances = [_chance(made, tested) for _, made, _, tested in asked if isinstance(tested, Tested)]
     both = iter(zip(chances, holm(chances), strict=True))
     for claim, made, corpus, tested in asked:
-        if tested is None:
-            yield Claimed(claim, made, corpus, "not tested", "a system has no finished run")
+        if isinstance(tested, str):
+            yield Claimed(claim, made, corpus, "not tested", tested)
             continue
         p, adjusted = next(both)
         final = replace(tested, p=p, adjusted=adjusted)
@@ -298,12 +297,12 @@ def _chance(made: Comparison, tested: Tested) -> float:
 def decide(made: Comparison, tested: Tested, alpha: float) -> tuple[Verdict, str]:
     """Say whether a claim held.
 
-    It takes both: the paired test over documents (adjusted) and the interval in which seeds are
-    drawn as well. The test alone asks only about the documents; with few seeds, systems that
-    are equally good differ by the luck of their seeds.
+    It takes both: the paired test over documents (adjusted) and the interval, at 1 - alpha, in
+    which seeds are drawn as well. The test alone asks only about the documents; with few seeds,
+    systems that are equally good differ by the luck of their seeds.
     """
     lead = tested.documents.difference + made.margin
-    interval = tested.interval
+    interval = percentile_interval(np.asarray(tested.documents.draws), 1 - alpha)
     apart = interval is None or not interval.low <= -made.margin <= interval.high
     if tested.adjusted < alpha and apart:
         if lead > 0:

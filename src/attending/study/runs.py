@@ -39,7 +39,10 @@ from attending.study.plan import Cell
 
 @dataclass(frozen=True)
 class Run:
-    """One seed of a system: test documents without their texts, predictions, facts of its cells."""
+    """One seed of a system: test documents without their texts, predictions, facts of its cells.
+
+    ks: cuts of the study's figures. alone: whether the system has no other seed.
+    """
 
     seed: int
     corpus: StudyCorpus
@@ -47,6 +50,7 @@ class Run:
     predictions: tuple[Prediction, ...]
     facts: tuple[Mapping[str, Any], ...]
     ks: tuple[int, ...] = ()
+    alone: bool = False
 
     @cached_property
     def evaluation(self) -> AnyEvaluation:
@@ -131,7 +135,8 @@ def runs_of(home: StudyFolder, corpus: str, system: str, size: int | None) -> li
         documents = tuple(d for rows, _ in parts for d in rows)
         predictions = tuple(p for _, given in parts for p in given)
         facts = tuple(folder.facts for folder in folders)
-        found.append(Run(seed, study.corpora[corpus], documents, predictions, facts, ks))
+        alone = len(study.systems[system].seeds) == 1
+        found.append(Run(seed, study.corpora[corpus], documents, predictions, facts, ks, alone))
     return found
 
 
@@ -163,10 +168,11 @@ def interval_of(runs: Sequence[Run], figure: Figure, seed: int = 0) -> Interval 
 def paired_runs(a: Sequence[Run], b: Sequence[Run]) -> tuple[list[Run], list[Run]]:
     """Return the runs of two systems that go together: those of the same seeds.
 
-    A single run on a split that is the same for all seeds goes with every run of the other.
+    The run of a system with one seed, on a split that is the same for all seeds, goes with every
+    run of the other. One of several that are to come doesn't: it is no seed that both have.
     """
     one_split = not any(run.corpus.per_seed for run in (*a, *b))
-    if one_split and a and b and min(len(a), len(b)) == 1:
+    if one_split and a and b and (a[0].alone or b[0].alone):
         return list(a), list(b)
     seeds = {run.seed for run in a} & {run.seed for run in b}
     first, second = ([run for run in runs if run.seed in seeds] for runs in (a, b))

@@ -104,8 +104,9 @@ def wants_model(home: StudyFolder, cell: Cell) -> bool:
 
 
 def first_cell(study: Study, corpus: str, system: str) -> Cell:
-    """Return the cell that stands for a system: its first seed, all rows, the first fold."""
-    return Cell(corpus, system, study.systems[system].seeds[0], None, study.folds(corpus)[0])
+    """Return the cell that stands for a system: its first seed, most rows, the first fold."""
+    seed = study.systems[system].seeds[0]
+    return Cell(corpus, system, seed, study.largest, study.folds(corpus)[0])
 
 
 def first_cells(home: StudyFolder, corpus: str) -> dict[str, Cell]:

@@ -32,6 +32,7 @@ def study_view(results: Results) -> dict[str, Any]:
         "title": study.file.name,
         "about": study.head.about,
         "alpha": f"{study.head.alpha:g}",
+        "confidence": f"{100 * (1 - study.head.alpha):g}%",
         "rounds": study.head.rounds,
         "systems": len(study.systems),
         "seeds": sorted({s for system in study.systems.values() for s in system.seeds}),

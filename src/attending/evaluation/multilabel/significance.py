@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, hstack
 
 from attending.errors import DataError, ShapeError
 from attending.evaluation.counts import FloatArray, LabelCounts, ratio
-from attending.evaluation.intervals import Interval, percentile_interval, resamples_of
+from attending.evaluation.intervals import Interval, percentile_interval, resamples_of, within
 from attending.evaluation.multilabel.decisions import MACRO, MICRO, Decided, label_averages, micro
 from attending.evaluation.multilabel.metrics import document_values
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome, Sparse, weighted, weights_of
@@ -95,7 +95,7 @@ def mean_interval_multilabel(
     if metric in MACRO:
         observed = laid.score(weighted(np.ones((1, laid.documents)), laid.features))[0]
         drawn += observed - np.nanmean(drawn, axis=0)
-    return percentile_interval(over_runs(drawn, seed), confidence)
+    return within(percentile_interval(over_runs(drawn, seed), confidence))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
