@@ -40,6 +40,15 @@ def test_only_the_models_that_are_measured_are_kept(home):
     assert kept == {0}
 
 
+def test_without_all_rows_the_models_of_the_most_are_measured(home):
+    made = home(timing=True, sizes=[20, 12], seeds=[0])
+    run_study(made)
+    kept = {c.size for c in made.study.cells() if made.cell(c).model.is_dir()}
+    assert kept == {20}
+    time_study(made)
+    assert set(read_timing(made, "mail").systems) == {"frequency", "tfidf-logistic"}
+
+
 def test_without_the_wish_nothing_is_measured(home):
     made = home()
     run_study(made)
