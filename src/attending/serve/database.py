@@ -36,7 +36,7 @@ def open_database(url: str, *, create: bool = True) -> Engine:
 
     Raises:
         DataError: If the URL is none of these, the database can't be opened, or it holds no inbox
-            and none is to be made; no password is told.
+            and none is to be made, or a SQLite file holds something else; no password is told.
         MissingExtra: If the driver of PostgreSQL is not installed.
     """
     parsed = _parsed(url)
@@ -48,8 +48,7 @@ def open_database(url: str, *, create: bool = True) -> Engine:
     except ImportError:
         raise MissingExtra("psycopg", "postgres", "PostgreSQL") from None
     try:
-        if not create:
-            _require_inbox(engine, shown(parsed))
+        _require_inbox(engine, shown(parsed), create)
         with _alone(engine), writing(engine) as connection:
             _upgrade(connection)
     except (SQLAlchemyError, CommandError) as error:
@@ -129,12 +128,16 @@ def _sqlite(url: URL, create: bool) -> Engine:
     return engine
 
 
-def _require_inbox(engine: Engine, where: str) -> None:
+def _require_inbox(engine: Engine, where: str, create: bool) -> None:
     """Refuse a database that is not an inbox's, before anything in it is changed.
+
+    With ``create`` one without tables will do, and a PostgreSQL database may hold others' beside.
 
     Raises:
         DataError: If a table is missing.
     """
+    if create and engine.dialect.name != "sqlite":
+        return
     if engine.dialect.name == "sqlite":  # as it is: a connection of the engine's changes settings
         path = Path(str(engine.url.database)).resolve()
         looking = create_engine(f"sqlite:///{path.as_uri()}?mode=ro&uri=true", poolclass=NullPool)
@@ -142,7 +145,7 @@ def _require_inbox(engine: Engine, where: str) -> None:
         looking = engine
     with looking.connect() as connection:
         there = set(inspect(connection).get_table_names())
-    if not there >= set(_INBOX):
+    if not there >= set(_INBOX) and (there or not create):
         engine.dispose()
         raise DataError(
             "this is no database of an inbox",

@@ -321,3 +321,17 @@ def test_a_killed_process_loses_no_correction(tmp_path):
     store = Store(path)
     assert len(store.corrections()) == len(told) == 5
     store.close()
+
+
+def test_a_database_of_something_else_gets_no_tables(tmp_path):
+    path = tmp_path / "pets.sqlite"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE pets (name TEXT)"))
+    engine.dispose()
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="no database of an inbox .found 1 tables"):
+        Store(str(path))
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == [path.name]
+    (tmp_path / "new.sqlite").touch()  # an empty file is as good as none
+    Store(str(tmp_path / "new.sqlite")).close()
