@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from attending.errors import OutputError
-from attending.outputs import new_file, require_new
+from attending.outputs import new_file, require_apart, require_new
 
 
 def write(path, content, force):
@@ -49,3 +49,13 @@ def test_a_disk_that_refuses_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left"):
         write(tmp_path / "a", b"x", force=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_outputs_are_neither_each_other_nor_what_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("x")
+    require_apart(["a.html", tmp_path / "b.png"], ["in.csv", "portal", "gone.csv"])
+    with pytest.raises(OutputError, match="two outputs are one file"):
+        require_apart(["a.html", tmp_path / "a.html"])
+    with pytest.raises(OutputError, match="this is what is read"):
+        require_apart(["a.html", tmp_path / "in.csv"], ["./in.csv"])

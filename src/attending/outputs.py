@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,29 @@ def require_new(path: Path, *, force: bool = False) -> None:
             where=str(path),
             step=f"Make the folder {path.parent} first.",
         )
+
+
+def require_apart(outputs: Iterable[Path | str], read: Iterable[Path | str] = ()) -> None:
+    """Make sure that no output is another one, or what is read: forcing doesn't change that.
+
+    Raises:
+        OutputError: If one is.
+    """
+    seen: set[Path] = set()
+    for output in outputs:
+        place = Path(output).resolve()
+        if place in seen:
+            raise OutputError(
+                "two outputs are one file", where=str(output), step="Give one of them another name."
+            )
+        seen.add(place)
+    for source in read:
+        if Path(source).resolve() in seen and Path(source).exists():
+            raise OutputError(
+                "this is what is read: what is written would replace it",
+                where=str(source),
+                step="Choose another --out.",
+            )
 
 
 @contextmanager

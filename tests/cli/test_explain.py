@@ -91,3 +91,17 @@ def test_several_labels(run, tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("attending.cli.explain"), "_MOST_LABELS", 1)
     done = run("explain", "m", "in.jsonl", "--out", "v.html", "--labels", "all")
     assert done.code == 2 and "all of 2 labels" in done.error and "--labels predicted" in done.error
+
+
+def test_nothing_is_written_over_what_is_read(run, linear, tmp_path):
+    (tmp_path / "in.csv").write_text("id,text\na,chest pain since noon\n")
+    before = (tmp_path / "in.csv").read_bytes()
+    for words in (
+        ("explain", linear, "in.csv", "--out", "in.csv", "--force"),
+        ("explain", linear, "in.csv", "--out", "o.html", "--png", "./o.html", "--force"),
+        ("predict", linear, "in.csv", "--out", "./in.csv", "--force"),
+    ):
+        done = run(*words)
+        assert done.code == 2 and ("this is what is read" in done.error or "one file" in done.error)
+    assert (tmp_path / "in.csv").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]

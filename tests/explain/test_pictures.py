@@ -5,6 +5,7 @@ import pytest
 from matplotlib.image import imread
 
 from attending.errors import DataError, LabelError, OutputError
+from attending.explain import pictures
 from attending.explain.evidence import explained_words
 from attending.explain.pictures import attention_png, examples_per_label, tsne_png
 from attending.records import Coverage, Document, LabelSet, Prediction
@@ -126,6 +127,18 @@ def test_many_labels_fit_beside_the_map(tmp_path):
     tsne_png(points, [labels.ids[i % 40] for i in range(80)], labels, tmp_path / "a.png")
     image = imread(tmp_path / "a.png")[:, :, :3]
     assert (image[:, -3:] == 1).all(), "the legend runs over the edge"
+
+
+def test_every_label_has_its_name_beside_the_map():
+    """Also those without a blank to cut at, and those that begin as private names do."""
+    ids = ["bleeding_in_the_head_without_mention_of_trauma", "_other", "ok",
+           "bleeding_in_the_head_with_mention_of_trauma_x"]  # fmt: skip
+    places = np.random.default_rng(0).normal(size=(8, 2))
+    figure = pictures._map(places, [ids[i % 4] for i in range(8)], LabelSet.from_ids(ids), "")
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(set(names)) == 4 and "_other (2)" in names and "ok (2)" in names
+    assert all(name.startswith(("bleeding_in_the_head_with", "_other", "ok")) for name in names)
 
 
 @pytest.mark.parametrize(

@@ -109,10 +109,12 @@ def explain(
     from attending.explain.rows import draw_map, draw_words
     from attending.models.base import require_method
     from attending.models.store import load_model, load_tagger
-    from attending.outputs import require_new
+    from attending.outputs import require_apart, require_new
 
     screen = Screen(json)
-    for path in filter(None, (out, png, tsne)):
+    outputs = [path for path in (out, png, tsne) if path is not None]
+    require_apart(outputs, [file])
+    for path in outputs:
         require_new(path, force=force)
     columns = Columns(text=text, label=label, id=id, where=where, encoding=encoding)
     how = spans.SpanFile(source_format, offsets, tag_column, documents, text, id, encoding)
@@ -123,6 +125,8 @@ def explain(
              "--faithfulness": faithfulness},
         )  # fmt: skip
         corpus = spans.load_texts(file, how, columns)
+        screen.tell_all("note", corpus.notes)
+        screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
         rows, total = _chosen(corpus, ids, limit), len(corpus.rows)
         tagger = load_tagger(model)
         explain_tagger(screen, tagger, rows, total, out, file, force=force, json=json)

@@ -54,14 +54,16 @@ def explain_tagger(
     title = f"{model.recipe.name} on {Path(file).name}"
     write_spans_page(out, rows, predictions, model.labels, title=title, known=known, force=force)
     found = sum(len(p.spans or ()) for p in predictions)
+    unread = sum(p.status != "ok" for p in predictions)
     if json:
-        screen.data({"rows": total, "shown": len(rows), "spans": found,
+        screen.data({"rows": total, "shown": len(rows), "unread": unread, "spans": found,
                      "annotated": known, "written": {"page": str(out)}})  # fmt: skip
         return
     part = f"{len(rows):,} of {total:,}" if len(rows) < total else f"{total:,}"
     beside = "found ones beside annotated ones" if known else "as found; none are annotated"
     screen.show(facts([
         ("documents", part + ("; --limit 0 takes all" if len(rows) < total else "")),
+        *([("not read", f"{unread:,}")] if unread else []),
         ("spans", f"{found:,}, {beside}"),
         ("page", str(out)),
     ]))  # fmt: skip

@@ -17,6 +17,7 @@ from attending.cli.progress import Progress
 from attending.cli.rows import unreadable_lines
 from attending.cli.tables import facts
 from attending.errors import DataError, OutputError
+from attending.outputs import require_apart
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
@@ -105,6 +106,8 @@ def predict(
     to_fhir = FhirTarget.of(out, format, fhir, priorities, codes, force)
     if json and out == STDIN:
         raise DataError("--json and --out - both write to standard output")
+    if out != STDIN:
+        require_apart([out], [file])
     if spans.is_tagger(model):
         _refuse_for_tagger(model, evidence, to_fhir is not None)
         target = SpanTarget.of(out, format, scheme, span_scores, force)

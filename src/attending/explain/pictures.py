@@ -30,7 +30,7 @@ _HEAD, _GAP = 26.0, 20.0
 _FACE_HEIGHT = 14.5
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C7A00")
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">", "p")
-_MOST_LABELS = 20
+_MOST_LABELS, _LONGEST = 20, 40
 _MOST_PANELS = 6
 _MOST_POINTS = 3000
 _FEWEST_POINTS = 5
@@ -306,7 +306,7 @@ def _map(
     axes = figure.add_subplot()
     for label in sorted(common, key=label_set.position):
         i = label_set.position(label)
-        name = textwrap.shorten(label_name(label_set, label), 40, placeholder=" \u2026")
+        name = _short(label_name(label_set, label))
         here = places[[x == label for x in labels]]
         layer = 3 + common.index(label)
         colour, shape = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
@@ -319,11 +319,20 @@ def _map(
         _scatter(axes, none, f"no label ({len(none):,})", "#8a8a8a", "d", 1)
     axes.set(xticks=[], yticks=[], aspect="equal")
     axes.set_title(f"Documents by {label_set.name}", fontsize=11, loc="left", parse_math=False)
-    legend = figure.legend(loc="outside right upper", fontsize=9, frameon=False)
+    # Given by hand, since names that begin with "_" are left out else.
+    drawn = [c for c in axes.collections if c.get_label()]
+    names = [str(c.get_label()) for c in drawn]
+    legend = figure.legend(drawn, names, loc="outside right upper", fontsize=9, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)
     figure.supxlabel("\n".join(textwrap.wrap(caption, 105)), fontsize=8, ha="left", x=0.01)
     return figure
+
+
+def _short(name: str) -> str:
+    """Cut a name where it is too long for a legend, also one without a blank."""
+    folded = " ".join(name.split())
+    return folded if len(folded) <= _LONGEST else folded[: _LONGEST - 1].rstrip() + "\u2026"
 
 
 def _scatter(

@@ -119,6 +119,7 @@ def write_spans_page(
         known=known,
         documents=shown,
         in_all=len(outcome.documents),
+        unreadable=len(outcome.unreadable),
         kinds=[(kind, KIND_WORDS[kind]) for kind in (KINDS if known else ("found",))],
         totals=_counted([p for k in chosen for p in beside[k]], known),
         labels=[x for k, x in enumerate(outcome.labels) if k in types and x.description],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending import registry
-from attending.errors import ModelError
+from attending.errors import ModelError, TrainingError
 from attending.models.base import (
     Progress,
     Scored,
@@ -208,9 +208,19 @@ def _fit_context(
 
 
 def _cross_fitted(recipe: Recipe, rows: Sequence[Document], labels: LabelSet, seed: int) -> Floats:
-    """Return log-odds (N, L) of each document from a model of the other folds' words."""
+    """Return log-odds (N, L) of each document from a model of the other folds' words.
+
+    Raises:
+        TrainingError: If there are no other folds.
+    """
     out = np.zeros((len(rows), len(labels)))
     fold = np.array(assign_folds(rows, recipe["features"].folds))
+    if len(np.unique(fold)) == 1:
+        raise TrainingError(
+            "all rows are of one text or group, so none can be scored by a model of the others",
+            where="estimator.context",
+            step="Leave the group column out, or set estimator.context=none.",
+        )
     for number in np.unique(fold):
         held = np.flatnonzero(fold == number).tolist()
         rest = np.flatnonzero(fold != number).tolist()

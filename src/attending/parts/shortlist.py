@@ -66,7 +66,8 @@ class Shortlist:
             [frozenset(labels.position(i) for i in d.labels or ()) for d in documents], len(labels)
         )
         counts = np.asarray(truth.sum(axis=0)).ravel()
-        common = np.argsort(-counts, kind="stable")[: spec.common]
+        # Never the whole list, which would be the same for every document.
+        common = np.argsort(-counts, kind="stable")[: min(spec.common, spec.size // 2)]
         common = np.sort(common[counts[common] > 0])
         found = vectoriser.transform(texts)
         pieces = []

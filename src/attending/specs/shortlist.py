@@ -17,7 +17,7 @@ class WordShortlist(Spec):
         100,
         ge=0,
         description="of these, so many are the training rows' most frequent labels, for whatever "
-        "document",
+        "document; at most half",
     )
     prior: float = Field(
         1.0, ge=0, description="training documents that a label's text counts as much as"

@@ -242,3 +242,27 @@ def test_lines_of_a_table_without_a_header_are_counted_from_one(tmp_path):
     assert described(build_label_set("table", table=open_mark, header=False)) == {
         "a": '"x', "b": "y",
     }  # fmt: skip
+
+
+def test_an_icd9_diagnosis_never_gets_a_procedure_s_text(tmp_path):
+    """Procedures have two digits before the dot: 20 is above no 209.36, and 25 above no 250."""
+    rows = "code,description\n20,Operations on ear\n25,Operations on tongue\n401,Hypertension\n"
+    made = build_label_set(
+        "icd9", table=table(tmp_path, rows, "i.csv"), only=["209.36", "25000", "401.1", "20.5"]
+    )
+    assert described(made) == {
+        "209.36": "", "25000": "", "401.1": "Hypertension", "20.5": "Operations on ear",
+    }  # fmt: skip
+
+
+def test_an_icd9_code_looks_past_a_broader_one_without_text(tmp_path):
+    rows = 'code,description\n250,Diabetes\n250.0,""\n'
+    made = build_label_set("icd9", table=table(tmp_path, rows, "i.csv"), only=["250.01"])
+    assert described(made) == {"250.01": "Diabetes"}
+
+
+def test_icd9_codes_of_a_table_without_dots_are_told(tmp_path):
+    rows = "code,description\n25000,Diabetes\n2500,Diabetes\n042,HIV\n4019,Hypertension\n"
+    made = build_label_set("icd9", table=table(tmp_path, rows, "i.csv"))
+    assert made.labels.ids == ("042",)
+    assert any("3 codes of the table without a dot, such as" in note for note in made.notes)

@@ -84,3 +84,15 @@ def test_a_surface_at_the_end_of_a_text_ends_there():
     surfaces = fit_surfaces(owners, [], [], smoothing=1.0, overlapping=True, from_documents=False)
     found = list(surfaces.find(read_words("much chest pain")))
     assert [(m.surface, m.first, m.stop) for m in found] == [(1, 1, 3)]
+
+
+def test_a_word_counts_once_a_sentence_and_its_place_is_none(view):
+    """Chances were learned from whether a document holds a word, not how often."""
+
+    def found(text):
+        return view.features([Document("x", text, None)]).matrix("related").toarray()
+
+    once = found("carcinoma of the colon")
+    assert once.max() > 0
+    assert np.array_equal(found("carcinoma of the colon, carcinoma and carcinoma"), once)
+    assert np.allclose(found("colon: the carcinoma of it"), found("carcinoma of it: the colon"))

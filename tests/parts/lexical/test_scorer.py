@@ -1,5 +1,7 @@
 """Log-odds of words: sparse, fixed before training, and blind to a document's own annotation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,11 @@ def test_a_combiner_of_other_features_is_refused(fitted, tmp_path):
     LexicalScorer(SPEC, scorer.view, other).save(tmp_path)
     with pytest.raises(ModelError, match="doesn't fit"):
         LexicalScorer.load(tmp_path, SPEC, LABELS)
+
+
+def test_rows_of_one_group_leave_the_best_surface():
+    """No other group, so no view that has not seen a row: all known pairs are true ones."""
+    grouped = tuple(replace(d, group="ward") for d in rows(60))
+    scorer, held = LexicalScorer.fit(SPEC, grouped, LABELS)
+    assert len(held) == 60 and (scorer.combiner is None) == bool(scorer.notes)
+    assert np.isfinite(scorer.scores([Document("x", "un cdi")]).dense()).all()

@@ -1,6 +1,7 @@
 """The lexical view: what is found, where and how surely; training rows don't see themselves."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -134,3 +135,28 @@ def test_sources_can_be_switched_off_one_by_one():
     view = LexicalView.fit(bare, ROWS, LABELS)
     assert view.names == ("label_text", "label_text_words", "examples")
     assert not cells(view, "CDI")["8500"]["label_text"]
+
+
+def test_blanks_around_a_label_s_text_change_nothing():
+    """Endings are cut off from the end of what is there."""
+
+    def groups(texts):
+        labels = LabelSet(tuple(Label(f"c{i}", description=t) for i, t in enumerate(texts)))
+        view = LexicalView.fit(PLAIN, [Document("x", "fever", ("c0",))], labels)
+        return [sorted(cells_of) for cells_of in _surfaces(view, labels)]
+
+    plain = ["Fever NOS", "Hepatitis A NOS", "Asthma, NOS", "Cough, NOS", "Pain, NOS"]
+    assert groups([f" {t} " for t in plain]) == groups(plain)
+
+
+def _surfaces(view, labels):
+    for text in ("fever", "hepatitis a", "asthma", "cough", "pain", "asthma n"):
+        found = view.spans(Document("x", text), labels.ids)
+        yield [(e.label, e.start, e.end) for e in found]
+
+
+def test_places_of_a_long_text_are_found_in_time(view):
+    """Twenty thousand mentions: compared one by one they would take minutes."""
+    found = view.spans(Document("x", "CDI y " * 20_000), ["8500"])
+    assert len(found) == 20_000
+    assert all(a.end <= b.start for a, b in pairwise(found))

@@ -158,7 +158,8 @@ def _system(
     kinds: dict[str, type[TabledIcd10Cm | TabledIcd9 | TabledCodes]] = {
         "icd10cm": TabledIcd10Cm, "icd9": TabledIcd9, "table": TabledCodes,
     }  # fmt: skip
-    return kinds[source](entries), notes
+    made = kinds[source](entries)
+    return made, (*notes, *getattr(made, "remarks", ()))
 
 
 def _wanted(only: Corpus | Iterable[str]) -> list[str]:

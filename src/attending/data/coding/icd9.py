@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from attending.data.coding.systems import Entry, Meaning, nearest_prefix, own_meaning
+from attending.data.wording import plural, shown_label
 
 _CODE = re.compile(r"(?:E\d{3}|V\d\d|\d{2,3})(?:\.\d{1,2})?")
 _BARE = re.compile(r"(E\d{3}|V\d\d|\d{3})(\d{1,2})")
@@ -33,6 +34,18 @@ class TabledIcd9:
         """The codes of the table, without ranges and roots."""
         return [code for code in self._entries if _CODE.fullmatch(code)]
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of the table: codes that can't be read for want of their dots."""
+        bare = [code for code in self._entries if _BARE.fullmatch(code)]
+        if not bare:
+            return ()
+        return (
+            f"{plural(len(bare), 'code')} of the table without a dot, such as "
+            f"{shown_label(bare[0])}, left out: diagnoses and procedures can't be told apart by "
+            "them. Write 250.00 for a diagnosis and 99.04 for a procedure",
+        )
+
     def spelled(self, code: str) -> str:
         """Return a code in capitals, with a dot where the table has it only so."""
         bare = code.strip().upper()
@@ -46,9 +59,15 @@ class TabledIcd9:
         found = own_meaning(self._entries, code)
         if found is not None:
             return found
-        above = nearest_prefix(self._entries, code, 2)
-        found = own_meaning(self._entries, above) if above else None
-        return Meaning(found.description, (), "inherited") if found else None
+        # Not beyond the root: what is shorter than a diagnosis is a procedure.
+        root = len(code.split(".")[0])
+        broader = nearest_prefix(self._entries, code, root)
+        while broader is not None:
+            found = own_meaning(self._entries, broader)
+            if found is not None:
+                return Meaning(found.description, (), "inherited")
+            broader = nearest_prefix(self._entries, broader, root)
+        return None
 
     def parent(self, code: str) -> str | None:
         """Return the table's parent, else the longest prefix, else the narrowest range."""

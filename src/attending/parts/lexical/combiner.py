@@ -115,7 +115,8 @@ def fit_combiner(
         c: Inverse of the L2 penalty on weights of standardised inputs and products.
 
     Returns:
-        The combiner, or ``None`` if fewer than 20 true pairs have a match: too few to learn from.
+        The combiner, or ``None`` if fewer than 20 true pairs have a match, or no pair is untrue:
+        too few to learn from.
     """
     rows = [_pairs(features, i, truth, context) for i in range(len(features))]
     met = sum(r.met for r in rows)
@@ -125,6 +126,8 @@ def fit_combiner(
     rows = rows[:: math.ceil(sum(len(r.weights) for r in rows) / _MOST)]
     silent = math.log((missed + 0.5) / (unknown - missed + 0.5))
     table = np.concatenate([r.table for r in rows])
+    if (table[:, -1] > 0).all():
+        return None
     # One row for equal ones: features, context and truth are the columns of the table.
     table, place = np.unique(table, axis=0, return_inverse=True)
     weights = np.zeros(len(table))

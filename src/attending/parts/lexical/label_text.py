@@ -54,7 +54,7 @@ def label_groups(texts: Sequence[Sequence[str]], longest: int) -> dict[Group, li
     (``[HIV]``), and without an ending that qualifies and that at least three texts share: the part
     after the last comma (``, unspecified``) or a last word in capitals (``NOS``, ``SAI``).
     """
-    endings = Counter(e for own in texts for text in own for e in _endings(text))
+    endings = Counter(e for own in texts for text in own for e in _endings(text.strip()))
     shared = {ending for ending, count in endings.items() if count >= _FEW}
     owners: dict[Group, list[int]] = {}
     for position, own in enumerate(texts):
@@ -81,8 +81,9 @@ def _texts(label: Label, parts: Sequence[LabelPart]) -> Iterator[str]:
 
 
 def _variants(text: str, shared: set[str]) -> Iterator[str]:
+    text = text.strip()  # endings are cut off from the very end
     yield text
-    bare = _BRACKETS.sub("", text)
+    bare = _BRACKETS.sub("", text).strip()
     if bare != text:
         yield bare
         yield from (m[1] for m in _BRACKETS.finditer(text) if m[0].lstrip().startswith("["))

@@ -96,11 +96,15 @@ class Related:
         """Return how surely sentences hold stems of label texts, (S, V)."""
         size = overlap.size
         own: dict[tuple[int, int], float] = {}
-        for word, sentence in zip(words.folded, words.sentences, strict=True):
-            stem = stem_of(word, size)
+        # A stem counts once a sentence, as where the chances were learned.
+        said = dict.fromkeys(
+            (sentence, stem_of(word, size))
+            for word, sentence in zip(words.folded, words.sentences, strict=True)
+        )
+        for sentence, stem in said:
             column = overlap.column(stem)
             if column is not None:
-                own[sentence, column] = 1 - _SAME
+                own[sentence, column] = own.get((sentence, column), 1.0) * (1 - _SAME)
             row = self._rows.get(stem)
             if row is None:
                 continue

@@ -111,8 +111,10 @@ class LexicalScorer:
         """What a person should know of the fit."""
         if self.combiner is not None or not self.spec.weight:
             return ()
-        few = f"fewer than {LEAST_RIGHT} training labels have their words in the text"
-        return (f"{few}: a label's best surface counts, nothing weighs them",)
+        few = (
+            f"fewer than {LEAST_RIGHT} training labels have their words in the text, or all that do"
+        )
+        return (f"{few} are right: a label's best surface counts, nothing weighs them",)
 
     def scores(self, documents: Sequence[Document]) -> LexicalScores:
         """Return the log-odds of documents that the view was not fitted on."""

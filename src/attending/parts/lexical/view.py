@@ -355,7 +355,10 @@ _SUMMARIES = {
 def _apart(cells: Sequence[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
     """Keep of matches (score, first, stop) that lie over each other the surest, then longest."""
     kept: list[tuple[float, int, int]] = []
+    taken: set[int] = set()  # words, so that long texts take no longer a word than short ones
     for cell in sorted(cells, key=lambda c: (-c[0], c[1] - c[2], c[1])):
-        if all(cell[2] <= other[1] or cell[1] >= other[2] for other in kept):
+        own = range(cell[1], cell[2])
+        if taken.isdisjoint(own):
             kept.append(cell)
+            taken.update(own)
     return kept
