@@ -111,10 +111,8 @@ class LexicalScorer:
         """What a person should know of the fit."""
         if self.combiner is not None or not self.spec.weight:
             return ()
-        few = (
-            f"fewer than {LEAST_RIGHT} training labels have their words in the text, or all that do"
-        )
-        return (f"{few} are right: a label's best surface counts, nothing weighs them",)
+        few = f"fewer than {LEAST_RIGHT} training labels have their words in the text"
+        return (f"{few}, or only right ones do: a label's best surface counts, unweighed",)
 
     def scores(self, documents: Sequence[Document]) -> LexicalScores:
         """Return the log-odds of documents that the view was not fitted on."""
