@@ -96,6 +96,18 @@ def test_score_is_accuracy(fitted):
         fitted.score(TEXTS[:2], LABELS[:3])
 
 
+def test_one_label_may_stand_in_a_list():
+    lists = [[label] for label in LABELS]
+    single = Classifier("tfidf-logistic").fit(TEXTS, lists)
+    assert single.score(TEXTS, lists) == single.score(TEXTS, LABELS) == 1.0
+    several = Classifier("tfidf-logistic").fit(
+        [*TEXTS, "both of it"], [*lists, ["urgent", "admin"]]
+    )
+    assert several.model_.recipe.task == "multi"
+    assert several.score(TEXTS, LABELS) == several.score(TEXTS, lists) > 0.5
+    assert several.score([""], ["urgent"]) == 0
+
+
 def test_works_in_scikit_learn_s_searches_and_pipelines():
     scores = cross_val_score(Classifier(**SVM), TEXTS, LABELS, cv=2)
     assert scores.tolist() == [1.0, 1.0]

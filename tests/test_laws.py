@@ -37,7 +37,7 @@ TAUGHT_BY = {
 }
 MORE_EPOCHS = {
     "bilstm-attention": 60,
-    "lame-frozen": 60,
+    "lame-frozen": 150,
     "plant-awd-lstm": 80,
     "label-description": 40,
     "label-description-as-published": 40,

@@ -68,8 +68,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> "Classifier":
         """Fit on texts with label ids ``y``, or on labelled documents (a corpus).
 
-        An item of ``y`` is one label id, or a list of any number of them; with lists, or with
-        documents that have no label or several, the recipe takes its multi-label form.
+        An item of ``y`` is one label id, or a list of any number of them. Where a list is empty or
+        holds several, the recipe takes its multi-label form.
         Without ``development``, a stratified share of the rows is carved off to choose the
         checkpoint and the temperature. Rows that are no text are left out and counted in
         ``notes_``.
@@ -132,7 +132,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the accuracy; a text without an answer counts as wrong.
 
-        A text of a multi-label model is right if all its labels are and no other is given.
+        A text is right if all its labels are given and no other is; an item of ``y`` is one label
+        id or a list of them, as for ``fit``.
 
         Raises:
             DataError: If texts and labels differ in number.
@@ -140,10 +141,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.predict(X)
         if len(found) != len(y):
             raise DataError(f"{len(found)} texts but {len(y)} labels")
-        alike = [
-            a == b if isinstance(b, str) else a is not None and set(a) == set(b)
-            for a, b in zip(found, y, strict=True)
-        ]
+        alike = [a is not None and _ids(a) == _ids(b) for a, b in zip(found, y, strict=True)]
         right = np.array(alike, dtype=np.float64)
         return float(np.average(right, weights=sample_weight))
 
@@ -206,6 +204,10 @@ def remarks(facts: Mapping[str, Any]) -> Iterable[str]:
         yield f"steps that were not finite and left out: {facts['skipped_steps']}"
     yield from facts.get("encoder_notes", ())
     yield from facts.get("label_state_notes", ())
+
+
+def _ids(labels: str | Iterable[str]) -> set[str]:
+    return {labels} if isinstance(labels, str) else set(labels)
 
 
 def resolve_recipe(

@@ -226,9 +226,14 @@ class Recipe:
                 del table[slot]
         changed = Recipe._from_table(table, self.header, where)
         other = self.other if changed.task == self.task else MappingProxyType({})
-        # What the bundled encoder's settings say of a part goes with the part.
+        # What the bundled encoder's settings say of a part goes with the part, and what they say
+        # of a setting goes with the setting.
         anew = {s for s in named if changed.slots[s].kind != getattr(self.get(s), "kind", None)}
-        kept = {k: v for k, v in self.bundled.items() if k.partition(".")[0] not in anew}
+        kept = {
+            k: v
+            for k, v in self.bundled.items()
+            if k not in settings and k.partition(".")[0] not in anew
+        }
         return replace(changed, bundled=MappingProxyType(kept), other=other)
 
     def for_task(self, task: Task) -> "Recipe":

@@ -119,6 +119,13 @@ class TestSeveralSeeds:
         assert "seed-0" in done.error
         assert "--force" in done.error
 
+    def test_models_of_one_folder_differ_by_their_seeds_alone(self, run, files, models):
+        """Another recipe with seeds of its own would be averaged with them."""
+        for words in (("--set", "estimator.alpha=1e-3"), ("--split-seed", "1")):
+            done = self.train(run, files, 2, "--seed", "5", *words)
+            assert done.code == 2 and "another recipe, encoder, label set or file" in done.error
+        assert {p.name for p in models.iterdir()} == {"seed-0", "seed-1", "seeds.json"}
+
     def test_force_replaces_all(self, run, files, models):
         self.train(run, files, 3)
         done = self.train(run, files, 2, "--force", "--set", "estimator.alpha=1e-3")

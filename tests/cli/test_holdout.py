@@ -8,6 +8,7 @@ from attending.cli.origin import Holdout, Origin, hold_out
 from attending.data.corpora import load_corpus
 from attending.errors import ModelError
 from attending.models.store import load_model
+from attending.recipe import Recipe
 
 
 def documents(done):
@@ -192,3 +193,69 @@ def test_more_rows_of_a_group_that_is_held_out_whole(run, files, tmp_path):
     assert done.code == 0, done.err
     assert [m.documents for m in Origin.read(tmp_path / "m").also] == [2]
     assert "more.jsonl: 2 with a text or group that is kept out of training" in done.err
+
+
+def test_overlapping_files_of_more_rows_are_counted_once(run, files, tmp_path):
+    """What a later file replaced is no longer an earlier one's."""
+    row = {"id": "n1", "text": "numb arm", "label": "urgent"}
+    other = {"id": "n2", "text": "blue lips", "label": "urgent"}
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, (row, other))))
+    (tmp_path / "b.jsonl").write_text(json.dumps(row))
+    done = run("train", files / "messages.csv", "--recipe", "frequency", "--also", "a.jsonl",
+               "--also", "b.jsonl", "--out", "m", "--no-check")  # fmt: skip
+    assert done.code == 0, done.err
+    assert [m.documents for m in Origin.read(tmp_path / "m").also] == [1, 1]
+    assert "48 of 48 documents to train on" in done.err
+
+
+def test_what_is_held_out_chooses_nothing(run, files, tmp_path):
+    """A development file of the very rows that are held out would make them too good."""
+    corpus = load_corpus(files / "messages.csv")
+    train = ["train", files / "messages.csv", "--recipe", "tfidf-logistic", "--holdout", "0.25"]
+    assert run(*train, "--out", "m").code == 0
+    held = Origin.read(tmp_path / "m").holdout.positions
+    rows = [{"id": f"x{i}", "text": corpus.documents[i].text.upper(),
+             "label": corpus.documents[i].label} for i in held]  # fmt: skip
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = run(*train, "--dev", "dev.jsonl", "--out", "n")
+    assert (
+        done.code == 2 and "12 development rows of a text or group that is held out" in done.error
+    )
+    assert not (tmp_path / "n").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--holdout", "0"), "--holdout must be a share"),
+        (("--holdout", "1"), "--holdout must be a share"),
+        (("--holdout-groups", ""), "--holdout-groups names no group"),
+        (("--holdout-groups", " , "), "--holdout-groups names no group"),
+        (("--holdout-groups", "w1", "--split-by", "date"), "exclude each other"),
+    ],
+)
+def test_wishes_that_can_not_be_meant(run, files, tmp_path, words, said):
+    done = run("train", files / "messages.csv", "--recipe", "frequency", "--out", "m", *words)
+    assert done.code == 2 and said in done.error
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("option", ["--seed", "--split-seed"])
+def test_a_seed_is_no_negative_number(run, files, option):
+    done = run("train", files / "messages.csv", "--recipe", "frequency", "--out", "m",
+               "--holdout", "0.25", option, "-1")  # fmt: skip
+    assert done.code == 2 and "unexpected" not in done.err
+
+
+def test_a_model_s_recipe_trains_the_same_again(run, files, tiny_encoder, tmp_path):
+    """Nothing that was settled is settled anew: not the bundled encoder's, nor another task's."""
+    done = run("train", files / "messages.csv", "--recipe", "lame", "--encoder", tiny_encoder,
+               "--set", "label_attention.heads=2",
+               "--set", "training.epochs=1", "--set", "training.learning_rate=0.00002",
+               "--out", "m", "--no-check")  # fmt: skip
+    assert done.code == 0, done.err
+    written = Recipe.load(tmp_path / "m" / "recipe.toml")
+    assert not written.bundled and not written.other
+    for settled in (written.with_encoder(None), written.with_encoder(None).for_task("single")):
+        assert settled["training"] == written["training"] and settled["loss"] == written["loss"]
+    assert written["training"].epochs == 1 and written["training"].learning_rate == 0.00002

@@ -61,7 +61,8 @@ def add_rows(
 
     out = {text_key(d.text) for d in kept_out}
     groups = {d.group for d in kept_out if d.group is not None} if whole_groups else set()
-    used = []
+    used: list[MoreRows] = []
+    brought: list[set[int]] = []
     for file in files:
         found = require_known(_read(file, columns), labels, unknown)
         labelled = [d for d in found.documents if d.labels is not None]
@@ -91,7 +92,12 @@ def add_rows(
             notes=(*train.notes, *notes),
         )
         used.append(MoreRows(Path(file).name, found.fingerprint, len(more)))
-    return train, tuple(used)
+        brought.append({id(d) for d in more})
+    # A later file may have replaced rows of an earlier one.
+    left = {id(d) for d in train.documents}
+    return train, tuple(
+        replace(more, documents=len(own & left)) for more, own in zip(used, brought, strict=True)
+    )
 
 
 def _read(file: str, columns: Columns) -> "Corpus":

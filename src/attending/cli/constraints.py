@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attending.models.development import DevelopmentScores
     from attending.parts.decoders import Decision
     from attending.recipe import Recipe
+    from attending.records import LabelSet
 
 PANEL = "How scores become labels"
 NONE = "none"
@@ -131,6 +132,21 @@ def require_can(recipe: "Recipe", settings: Mapping[str, Any]) -> None:
             if decoder.kind == "threshold":
                 why = "gives a row any number of labels, none among them, so it has no band"
             raise DataError(f'{what}: a "{decoder.kind}" decoder {why}')
+
+
+def require_decision(recipe: "Recipe", settings: Mapping[str, object], labels: "LabelSet") -> None:
+    """Refuse recall floors and bands that can't be had, before hours of training.
+
+    Raises:
+        DataError: If the recipe's decoder has none.
+        LabelError: If a floor is of a label that can't have one.
+    """
+    from attending.specs.decoders import read_floors
+    from attending.training.constraints import require_floors
+
+    require_can(recipe, settings)
+    floors: Any = settings.get("decoder.recall_floors")
+    require_floors(labels, read_floors(tuple(floors) if floors else None))
 
 
 def price_lines(decision: "Decision") -> Iterator[tuple[str, str]]:

@@ -75,7 +75,12 @@ def split(
             "any rows.",
         ),
     ] = "label",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.")] = 2020,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", metavar="N", min=0, max=options.LARGEST_SEED, help="Seed of the draw."
+        ),
+    ] = 2020,
     groups: Annotated[
         str | None,
         typer.Option(

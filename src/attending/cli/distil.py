@@ -118,7 +118,14 @@ def distil(
     ] = None,
     settings: options.Settings = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Decides every random choice.")
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            max=options.LARGEST_SEED,
+            help="Decides every random choice.",
+        ),
     ] = 0,
     dev: Annotated[
         str | None,

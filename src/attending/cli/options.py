@@ -6,6 +6,8 @@ import typer
 
 COLUMNS = "Columns of the file"
 OUTPUT = "Output"
+LARGEST_SEED = 2**31 - 1
+"""Leaves room for the seeds after it."""
 
 File = Annotated[
     str,

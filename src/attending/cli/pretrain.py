@@ -69,7 +69,14 @@ def pretrain(
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Decides every random choice.")
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            max=options.LARGEST_SEED,
+            help="Decides every random choice.",
+        ),
     ] = 0,
     settings: Annotated[
         list[str] | None,

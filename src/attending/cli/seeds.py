@@ -87,7 +87,8 @@ def finished(
     folder: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin, seed: int
 ) -> Run | None:
     """Return the run whose model is in a folder already, if it is the one that is wanted."""
-    from attending.models.store import MANIFEST, portable
+    from attending.models.contents import content_of
+    from attending.models.store import MANIFEST, as_trained
 
     try:
         if Origin.read(folder) != origin:
@@ -97,10 +98,27 @@ def finished(
         written_recipe = (folder / "recipe.toml").read_text(encoding="utf-8")
     except (ModelError, OSError, ValueError):
         return None
-    same = (written_recipe, manifest.get("label_set_hash"), manifest.get("seed"))
-    if same != (portable(recipe).to_toml(), labels.hash, seed):
+    names = ("label_set_hash", "seed", "encoder_content")
+    same = (written_recipe, *(manifest.get(name) for name in names))
+    if same != (as_trained(recipe).to_toml(), labels.hash, seed, content_of(recipe)):
         return None
     return Run(seed, folder, metrics, manifest)
+
+
+def require_same(out: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin) -> None:
+    """Make sure that the models of a folder, of whatever seed, differ by their seeds alone.
+
+    Raises:
+        OutputError: If one is of another recipe, encoder, label set or file.
+    """
+    for folder in seed_folders(out):
+        seed = int(folder.name.rpartition("-")[2])
+        if finished(folder, recipe, labels, origin, seed) is None:
+            raise OutputError(
+                "the folder holds a model of another recipe, encoder, label set or file",
+                where=str(folder),
+                step="Choose another --out, or pass --force to replace all of them.",
+            )
 
 
 def drop_others(out: Path, runs: Sequence[Run]) -> None:

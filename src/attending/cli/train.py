@@ -1,7 +1,7 @@
 """``attending train``: from labelled rows to a model folder."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ from attending.cli.constraints import (
     band_settings,
     floor_settings,
     price_lines,
-    require_can,
+    require_decision,
 )
 from attending.cli.origin import By
 from attending.cli.progress import TrainingProgress, development_figures, duration
@@ -29,6 +29,7 @@ from attending.cli.seeds import (
     drop_others,
     finished,
     require_place,
+    require_same,
     seed_folder,
     spread_table,
     write_summary,
@@ -54,7 +55,6 @@ from attending.cli.training_data import (
 
 if TYPE_CHECKING:
     from attending.recipe import Recipe
-    from attending.records import LabelSet
 
 _HOLDOUT = "Honest figures from one file"
 
@@ -79,7 +79,14 @@ def train(
     encoder: options.Encoder = None,
     settings: options.Settings = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Decides every random choice.")
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            max=options.LARGEST_SEED,
+            help="Decides every random choice.",
+        ),
     ] = 0,
     seeds: Annotated[
         int | None,
@@ -125,7 +132,14 @@ def train(
     ] = "label",
     split_seed: Annotated[
         int,
-        typer.Option("--split-seed", metavar="N", help="Seed.", rich_help_panel=_HOLDOUT),
+        typer.Option(
+            "--split-seed",
+            metavar="N",
+            min=0,
+            max=options.LARGEST_SEED,
+            help="Seed.",
+            rich_help_panel=_HOLDOUT,
+        ),
     ] = 2020,
     holdout_groups: Annotated[
         str | None,
@@ -211,6 +225,8 @@ def train(
         bare = data.tagged and "label_states" not in made.slots
         report = look_first(data, counter, screen, again, ("labels-without-text",) if bare else ())
         screen.say(facts(window_facts(report, made)))
+    if seeds and not force:
+        require_same(out, made, data.labels, data.origin)
     runs = [
         _train_one(
             screen, data, made, seed + i, seed_folder(out, seed + i) if seeds else out, force
@@ -224,21 +240,6 @@ def train(
         screen.data(machine(out, runs, data))
     else:
         conclude(screen, out, runs, data, file, used)
-
-
-def require_decision(recipe: "Recipe", settings: Mapping[str, object], labels: "LabelSet") -> None:
-    """Refuse recall floors and bands that can't be had, before hours of training.
-
-    Raises:
-        DataError: If the recipe's decoder has none.
-        LabelError: If a floor is of a label that can't have one.
-    """
-    from attending.specs.decoders import read_floors
-    from attending.training.constraints import require_floors
-
-    require_can(recipe, settings)
-    floors: Any = settings.get("decoder.recall_floors")
-    require_floors(labels, read_floors(tuple(floors) if floors else None))
 
 
 def _announce(

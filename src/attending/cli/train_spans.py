@@ -110,7 +110,7 @@ def hold_out_documents(corpus: "SpanCorpus", wish: HoldoutWish) -> tuple["SpanCo
     typed = [replace(d, labels=tuple(sorted({s.label or "" for s in d.spans}))) for d in documents]
     own = {id(t): d for t, d in zip(typed, documents, strict=True)}
     part, held = hold_out(
-        replace(corpus, rows=tuple(typed)), wish.by, wish.share or 0.5, wish.seed, wish.groups
+        replace(corpus, rows=tuple(typed)), wish.by, wish.wanted, wish.seed, wish.groups
     )
     kept = tuple(own[id(t)] for t in part)
     return replace(corpus, rows=(*kept, *corpus.problems)), held

@@ -1,6 +1,6 @@
 """The rows of a training run: read, matched with the labels, split, and looked at."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attending.data.check import CheckReport
     from attending.data.corpora import Corpus
     from attending.recipe import Recipe, Task
-    from attending.records import LabelSet
+    from attending.records import Document, LabelSet
 
 BUNDLED = "portal"
 # Windows read long texts to the end, and what is held out was split by text.
@@ -40,12 +40,25 @@ class HoldoutWish:
         Raises:
             DataError: If they contradict each other.
         """
-        named = [g.strip() for g in groups.split(",") if g.strip()] if groups else None
+        named = None if groups is None else [g.strip() for g in groups.split(",") if g.strip()]
+        if named == []:
+            raise DataError("--holdout-groups names no group", allowed="ids, commas between them")
         if named and share is not None:
             raise DataError("--holdout and --holdout-groups exclude each other")
+        if named and by not in ("label", "group"):
+            raise DataError(f"--holdout-groups and --split-by {by} exclude each other")
+        if share is not None and not 0 < share < 1:
+            raise DataError(
+                "--holdout must be a share", found=f"{share:g}", allowed="above 0 and below 1"
+            )
         if share is None and not named and by != "label":
             raise DataError(f"--split-by {by} needs --holdout", step="Pass --holdout 0.2.")
         return cls(share, "group" if named else by, seed, named)
+
+    @property
+    def wanted(self) -> float:
+        """The share to hold out; where groups are named, it is theirs and this one has no say."""
+        return 0.5 if self.share is None else self.share
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +131,12 @@ def read_training_data(
     train = require_known(loaded, known, unknown)
     held = None
     if wish.share is not None or wish.groups is not None:
-        train, held = hold_out(loaded, wish.by, wish.share or 0.5, wish.seed, wish.groups)
+        train, held = hold_out(loaded, wish.by, wish.wanted, wish.seed, wish.groups)
         train = require_known(train, known, unknown)
     development = require_known(columns.load(dev), known, unknown) if dev else None
-    kept_out = [*loaded.subset(held.positions if held else ()), *(development or ())]
+    test = loaded.subset(held.positions if held else ())
+    require_unseen(test, development, dev, whole=held is not None and held.by == "group")
+    kept_out = [*test, *(development or ())]
     whole = held is not None and held.by == "group"
     train, more = add_rows(train, also, columns, known, unknown, kept_out, whole)
     origin = Origin(
@@ -135,6 +150,35 @@ def read_training_data(
         also=more,
     )
     return TrainingData(train, development, known, origin)
+
+
+def require_unseen(
+    held: Iterable["Document"], development: "Corpus | None", file: str | None, *, whole: bool
+) -> None:
+    """Make sure that what is held out chooses nothing: none of it is among development rows.
+
+    Args:
+        held: The documents held out.
+        development: Rows of a file of their own, if there is one.
+        file: That file.
+        whole: Whether whole groups were held out.
+
+    Raises:
+        DataError: If some are.
+    """
+    from attending.data.folding import text_key
+    from attending.data.wording import plural
+
+    texts = {text_key(d.text) for d in held}
+    groups = {d.group for d in held if d.group is not None} if whole else set()
+    shared = [d for d in development or () if text_key(d.text) in texts or d.group in groups]
+    if shared:
+        raise DataError(
+            f"{plural(len(shared), 'development row')} of a text or group that is held out: what "
+            "chooses can't test",
+            where=file,
+            step="Leave --holdout out, or name a --dev file of other rows.",
+        )
 
 
 def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:

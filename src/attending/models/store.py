@@ -7,8 +7,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module, metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +19,7 @@ from attending.data.wording import plural, shown_label, some
 from attending.errors import AttendingError, ModelError, OutputError
 from attending.models.base import Model
 from attending.models.card import model_card
+from attending.models.contents import content_of
 from attending.models.tagger import TaggerModel
 from attending.parts.decoders import Decision
 from attending.parts.tagging.decision import SpanDecision
@@ -140,10 +143,20 @@ def portable(recipe: Recipe) -> Recipe:
     return recipe.override({f"encoder.{key}": Path(name).name})
 
 
+def as_trained(recipe: Recipe) -> Recipe:
+    """Return the recipe that trains the same again: portable, and with nothing left to settle.
+
+    What it says of the bundled encoder and of another task has been settled by then, and would
+    take the place of what a person set.
+    """
+    nothing: Mapping[str, Any] = MappingProxyType({})
+    return replace(portable(recipe), bundled=nothing, other=nothing)
+
+
 def _write(model: Model | TaggerModel, folder: Path, metrics: Mapping[str, Any]) -> None:
     model.save(folder)
     write_labels(model.labels, folder / "labels.toml")
-    recipe = portable(model.recipe)
+    recipe = as_trained(model.recipe)
     (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     _write_json(folder / "decision.json", model.decision.to_dict())
     _write_json(folder / "metrics.json", metrics)
@@ -151,6 +164,8 @@ def _write(model: Model | TaggerModel, folder: Path, metrics: Mapping[str, Any])
     if "encoder" in recipe.slots:
         spec = recipe["encoder"]
         facts["encoder"] = getattr(spec, "name", spec.kind)
+        if content := content_of(model.recipe):
+            facts["encoder_content"] = content
     manifest = {
         "format": FORMAT,
         "family": model.recipe.family,

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attending.models.store import MANIFEST, RUN, folder_of, portable
+from attending.models.store import MANIFEST, RUN, as_trained, folder_of
 
 if TYPE_CHECKING:
     from attending.models.base import Model
@@ -54,7 +54,7 @@ class Maker:
         """
         facts = [model.facts.get(k) for k in _FACTS]
         family = model.facts.get("family", model.recipe.family)
-        recipe = portable(model.recipe).to_toml()
+        recipe = as_trained(model.recipe).to_toml()
         decision = model.decision.to_dict()
         made = [recipe, model.labels.hash, family, facts, decision, _learned(model)]
         digest = hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()

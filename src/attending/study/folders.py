@@ -20,10 +20,10 @@ from filelock import FileLock, Timeout
 
 from attending.data.corpora import Corpus
 from attending.errors import OutputError, StudyError
+from attending.models.contents import content_of
 from attending.models.store import portable
 from attending.outputs import write_text
 from attending.records import Coverage, Document, Prediction
-from attending.study.contents import content_of
 from attending.study.plan import Cell, Study
 
 CELLS, STUDY = "cells", "study.json"

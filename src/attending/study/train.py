@@ -12,7 +12,7 @@ from typing import Any
 from attending.errors import TrainingError
 from attending.evaluation.task import evaluate_task
 from attending.models.base import Model
-from attending.models.store import load_model, portable, save_model, versions
+from attending.models.store import as_trained, load_model, portable, save_model, versions
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.study.corpora import Parts
@@ -82,7 +82,7 @@ def make_cell(home: StudyFolder, cell: Cell, listener: Listener | None = None) -
     }
     if wants_model(home, cell):
         save_model(fitted.model, folder.model, metrics=fitted.metrics, force=True)
-    recipe_text = portable(fitted.model.recipe).to_toml()
+    recipe_text = as_trained(fitted.model.recipe).to_toml()
     folder.write(facts, recipe_text, figures.to_dict(), parts.test, predictions)
     _tidy(folder, run)
     drop_models(home, study.teachers(cell))

@@ -23,7 +23,7 @@ from attending.errors import TrainingError
 from attending.models.base import Model, Progress
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
-from attending.models.store import portable
+from attending.models.store import as_trained, portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
@@ -269,7 +269,7 @@ def parameter_count(model: Model) -> int | None:
 def fingerprint(model: Model) -> str:
     """Return a SHA-256 of all that makes a model's scores: weights, words, recipe, labels."""
     digest = hashlib.sha256()
-    for text in (portable(model.recipe).to_toml(), model.labels.hash):
+    for text in (as_trained(model.recipe).to_toml(), model.labels.hash):
         digest.update(text.encode() + b"\0")
     with tempfile.TemporaryDirectory(prefix="attending-") as name:
         folder = Path(name)

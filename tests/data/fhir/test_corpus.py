@@ -145,6 +145,10 @@ def test_what_can_not_be_read_is_told(payload, flag):
         (b"\xef\xbb\xbfab", "text/plain", "ab"),
         ('<meta charset="windows-1252"><p>caf\xe9'.encode("cp1252"), "text/html", "café"),
         (b"<p>a &lt;b&gt; &eacute;</p><script>x()</script>", "text/html", "a <b> é"),
+        ('<meta charset="utf-16"><p>café'.encode(), "text/html", "café"),
+        (b"<meta content='text/html; charset=UTF-16LE'><p>pain.", "text/html", "pain."),
+        ("<meta charset=utf-16><p>é".encode("utf-16-le"), "text/html; charset=utf-16le", "é"),
+        ("<meta charset=utf-16><p>é".encode("utf-16"), "text/html", "é"),
     ],
 )
 def test_characters_of_attachments(content, kind, text):
@@ -194,6 +198,15 @@ def test_who_a_message_is_about():
         {"contentString": "a"}, subject={"identifier": {"system": "urn:x", "value": "7"}}
     )
     assert logical.group == "urn:x|7"
+    for reference in ("#p", "Patient?identifier=urn:y|8&active=true"):
+        both = {"reference": reference, "identifier": {"system": "urn:x", "value": "7"}}
+        assert only({"contentString": "a"}, subject=both).group == "urn:x|7"
+    for condition, group in (
+        ("urn:x|7", "urn:x|7"), ("urn%3Ax%7C7", "urn:x|7"), ("|7", "7"), ("urn:x|", "Patient/p2"),
+    ):  # fmt: skip
+        subject = {"reference": f"Patient?identifier={condition}"}
+        row = only({"contentString": "a"}, subject=subject, sender={"reference": "Patient/p2"})
+        assert row.group == group
     named = only({"contentString": "a"}, subject={"display": MARKER, "reference": "#p"})
     assert named.group is None
     assert MARKER not in repr(named)

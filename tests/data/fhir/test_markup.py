@@ -31,6 +31,11 @@ from attending.data.fhir.markup import text_of_html
         ("<!-- hidden -->seen<template>t</template>", "seen"),
         ("<html><head><title>T</title><meta><body>b", "b"),
         ("<!DOCTYPE html><html><body><p>x</body></html>", "x"),
+        ("<!DOCTYPE html><html><head><meta charset=utf-8><title>T</title><p>pain", "pain"),
+        ("<head><style>p{}</style><title>T</title>\n pain <b>now</b></html>", "pain now"),
+        ("<head><title>T</title>&#112;ain<head><head>now", "painnow"),
+        ("<head><noscript><link href=x></noscript><script>s</script><textarea>typed", "typed"),
+        ("<head><template>t<p>u</template><br>pain", "pain"),
         ("<a href='javascript:x()' onclick='y'>link</a><img src=x onerror=z>", "link"),
         ("</div></p>x</span>", "x"),
         ("<textarea>typed</textarea>", "typed"),
@@ -41,7 +46,10 @@ def test_what_a_reader_would_see(markup, text):
     assert text_of_html(markup) == (text, True)
 
 
-@pytest.mark.parametrize("markup", ["a<script>b", "a<style>p {", "<p>a<object>b"])
+@pytest.mark.parametrize(
+    "markup",
+    ["a<script>b", "a<style>p {", "<p>a<object>b", "<head>a<object>b", "<p>a<template><head>b<p>c"],
+)
 def test_what_is_never_closed_is_told(markup):
     text, whole = text_of_html(markup)
     assert (text, whole) == ("a", False)
@@ -97,6 +105,8 @@ def test_no_order_of_tags_breaks_it(pieces):
         "<td>x",
         "<object></template>",
         "<object>",
+        "<head>",
+        "<head>x",
         "<li>",
         "<pre>\n",
         "&#x1",

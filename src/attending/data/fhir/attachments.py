@@ -81,7 +81,7 @@ def _characters(content: bytes, declared: Any, html: bool) -> str | None:
     name = found.group(1) if found else "utf-8"
     meta = _META.search(content[:2048]) if html and not found else None
     if meta:
-        name = meta.group(1).decode("ascii")
+        name = _of_meta(meta.group(1).decode("ascii"))
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             name = encoding
@@ -95,3 +95,15 @@ def _characters(content: bytes, declared: Any, html: bool) -> str | None:
         return content.decode(name).removeprefix("\ufeff")
     except (LookupError, UnicodeError):
         return None
+
+
+def _of_meta(name: str) -> str:
+    """Return the encoding that a page says it has.
+
+    A page whose ``meta`` could be read byte by byte is not in UTF-16, whatever it says.
+    Source: HTML Living Standard, section 13.2.3.2 (prescan a byte stream).
+    """
+    with suppress(LookupError):
+        if codecs.lookup(name).name.startswith("utf-16"):
+            return "utf-8"
+    return name

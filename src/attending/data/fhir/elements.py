@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}", re.ASCII)
 _URN = re.compile(r"urn:(uuid|oid):[A-Za-z0-9.\-]{1,64}", re.ASCII)
 _TYPE = re.compile(r"[A-Z][A-Za-z]{1,63}", re.ASCII)
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.\-]{0,63}", re.ASCII)
 _REFERENCE = re.compile(r"[A-Za-z0-9\-._~:/#|%]{1,300}", re.ASCII)
+_CONDITION = re.compile(r"[A-Z][A-Za-z]{1,63}\?identifier=(?P<identifier>[^&]{1,900})", re.ASCII)
 _HISTORY = re.compile(r"/_history/[^/]*$")
 
 
@@ -30,6 +32,11 @@ def code(value: Any) -> str | None:
     return value if isinstance(value, str) and _CODE.fullmatch(value) else None
 
 
+def entered_in_error(resource: Mapping[str, Any]) -> bool:
+    """Say whether a resource, or the document that it stands for, was retracted."""
+    return "entered-in-error" in (resource.get("status"), resource.get("docStatus"))
+
+
 def resource_id(resource: Mapping[str, Any], full_url: Any = None) -> str | None:
     """Return a resource's id: its own, else the last part of its URL in the bundle, or its URN."""
     own = resource.get("id")
@@ -43,24 +50,49 @@ def resource_id(resource: Mapping[str, Any], full_url: Any = None) -> str | None
     return last if "://" in full_url and _ID.fullmatch(last) else None
 
 
+def without_version(url: str) -> str:
+    """Return a resource's URL without the part that names one version of it."""
+    return _HISTORY.sub("", url)
+
+
 def reference(value: Any) -> str | None:
     """Return what a Reference points to: its URL without the version, else its identifier.
 
-    The display of a reference is left out: it is the name of a person.
+    A conditional reference, ``Patient?identifier=system|value``, holds its identifier itself. The
+    display of a reference is left out: it is the name of a person.
     """
     if not isinstance(value, Mapping):
         return None
     url = value.get("reference")
-    if isinstance(url, str) and url.startswith("#"):
-        return None  # inside this one resource: the same name means another thing elsewhere
-    if isinstance(url, str) and _REFERENCE.fullmatch(url):
-        return _HISTORY.sub("", url)
-    identifier = value.get("identifier")
+    # What begins with # is inside this one resource: the same name means another thing elsewhere.
+    if isinstance(url, str) and not url.startswith("#") and _REFERENCE.fullmatch(url):
+        return without_version(url)
+    return _identifier(value.get("identifier")) or _condition(url)
+
+
+def _condition(url: Any) -> str | None:
+    found = _CONDITION.fullmatch(url) if isinstance(url, str) else None
+    # "|value" stands for an identifier without a system, "system|" for any of that system.
+    joined = unquote(found["identifier"]).removeprefix("|") if found else ""
+    return joined if _REFERENCE.fullmatch(joined) and not joined.endswith("|") else None
+
+
+def _identifier(identifier: Any) -> str | None:
     if not isinstance(identifier, Mapping):
         return None
     parts = [identifier.get(key) for key in ("system", "value")]
     joined = "|".join(p for p in parts if isinstance(p, str))
     return joined if isinstance(parts[1], str) and _REFERENCE.fullmatch(joined) else None
+
+
+def base_url(full_url: Any) -> str | None:
+    """Return the server's part of a resource's URL: what stands before ``Type/id``."""
+    if not isinstance(full_url, str):
+        return None
+    parts = without_version(full_url).rsplit("/", 2)
+    if len(parts) < 3 or not _TYPE.fullmatch(parts[1]) or not _ID.fullmatch(parts[2]):
+        return None
+    return parts[0] if "://" in parts[0] else None
 
 
 def concept_text(value: Any) -> str | None:

@@ -12,6 +12,15 @@ from collections.abc import Iterator
 from html import unescape
 
 _HIDDEN = frozenset({"head", "object", "template"})
+# Anything else ends a head, whose end tag and whose body's start tag may be left out: HTML Living
+# Standard, section 13.2.6.4.4 ("in head").
+_IN_HEAD = frozenset(
+    {
+        "base", "basefont", "bgsound", "head", "html", "link", "meta", "noscript", "script",
+        "style", "template", "title",
+    }
+)  # fmt: skip
+_BLANK = " \t\n\r\f"
 # What stands in these is no markup; in the first ones it isn't text for the reader either.
 _UNSEEN = frozenset({"script", "style", "title", "iframe", "noembed", "noframes"})
 _RAW = _UNSEEN | {"textarea", "xmp"}
@@ -115,13 +124,15 @@ class _Page:
             self._close(content)
         elif kind == "cut":
             self._cut = True
-        elif content and not self._hidden:
-            self._add(content if kind == "raw" else unescape(content))
+        else:
+            self._text(content if kind == "raw" else unescape(content))
 
     def _open(self, tag: str) -> None:
         if tag == "body":
             self._hidden.clear()
             self._open_tags.clear()
+        if tag not in _IN_HEAD:
+            self._end_head()
         if tag in _HIDDEN:
             self._hidden.append(tag)
             self._open_tags[tag] += 1
@@ -138,6 +149,10 @@ class _Page:
             if tag == "li":
                 self._line.append("- ")
 
+    def _end_head(self) -> None:
+        while self._hidden and self._hidden[-1] == "head":
+            self._close("head")
+
     def _close(self, tag: str) -> None:
         """Close an element; one that was never opened closes nothing."""
         if self._open_tags[tag]:
@@ -148,6 +163,12 @@ class _Page:
         elif not self._hidden and tag in _BLOCKS:
             self._break(apart=tag in _APART)
             self._pre -= tag == "pre" and self._pre > 0
+
+    def _text(self, text: str) -> None:
+        if text.strip(_BLANK):
+            self._end_head()
+        if text and not self._hidden:
+            self._add(text)
 
     def _add(self, text: str) -> None:
         if self._pre:

@@ -6,7 +6,15 @@ from datetime import tzinfo
 from typing import Any
 
 from attending.data.fhir.bounds import Bounds
-from attending.data.fhir.elements import code, codes, concept_text, items, reference, resource_id
+from attending.data.fhir.elements import (
+    code,
+    codes,
+    concept_text,
+    entered_in_error,
+    items,
+    reference,
+    resource_id,
+)
 from attending.data.fhir.moments import Moment, read_moment
 from attending.data.fhir.parts import in_words
 from attending.data.fhir.payloads import Content, Resolve, read_document, read_payloads
@@ -74,7 +82,7 @@ def read_message(
     moment = _moment(resource, manner.zone)
     attributes |= _time(moment)
     source = Source(file, found.line)
-    if content.text is None or attributes.get("status") == "entered-in-error":
+    if content.text is None or entered_in_error(resource):
         flags = content.flags if content.text is None else ("entered_in_error",)
         attributes[UNREAD] = list(flags)
         return UnreadMessage(id_, "; ".join(map(in_words, flags)), source, attributes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 REASONS = {
     "no_payload": "the message has no payload",
     "content_missing": "a payload holds no content",
-    "unresolved_reference": "a payload refers to something that is not in the file",
+    "unresolved_reference": "a payload refers to nothing in the file, or to more than one thing",
     "coding_without_text": "a payload is a code without words",
     "attachment_skipped": "an attachment is of a kind that holds no plain text",
     "attachment_not_fetched": "an attachment lies elsewhere, and nothing is fetched",
@@ -16,7 +16,7 @@ REASONS = {
     "payloads_left_out": "the message has more payloads than allowed",
     "characters_broken": "a payload holds a NUL or half of a character",
     "text_too_long": "the message is longer than allowed",
-    "entered_in_error": "the message was entered in error",
+    "entered_in_error": "the message, or a document it refers to, was entered in error",
     "modifier_extension": "an extension that changes the meaning is not understood",
     "not_a_resource": "not a FHIR resource",
 }

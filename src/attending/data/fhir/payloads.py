@@ -1,12 +1,12 @@
 """The text of a message: its payloads in order, joined by line breaks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from attending.data.fhir.attachments import is_text, media_type, read_attachment
 from attending.data.fhir.bounds import Bounds
-from attending.data.fhir.elements import concept_text, items, resource_type
+from attending.data.fhir.elements import concept_text, entered_in_error, items, resource_type
 from attending.data.fhir.parts import Part
 from attending.data.label_cells import sound
 
@@ -51,6 +51,14 @@ def read_payloads(payloads: Any, resolve: Resolve, bounds: Bounds) -> Content:
     ]
     flags = ("payloads_left_out",) if len(found) > bounds.payloads else ()
     return join(parts, bounds, flags)
+
+
+def references(payloads: Any, bounds: Bounds) -> Iterator[str]:
+    """Yield what the payloads refer to, of those that are read."""
+    for payload in items(payloads)[: bounds.payloads]:
+        name = _name(payload.get("contentReference")) if isinstance(payload, Mapping) else None
+        if name is not None:
+            yield name
 
 
 def read_document(resource: Mapping[str, Any], bounds: Bounds) -> Content:
@@ -102,10 +110,21 @@ def _parts(payload: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
 
 
 def _referred(value: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
-    name = value.get("reference") if isinstance(value, Mapping) else None
-    target = resolve(name) if isinstance(name, str) else None
+    name = _name(value)
+    target = resolve(name) if name is not None else None
     parts = _inline(target, bounds) if target is not None else []
-    return parts or [Part(flag="unresolved_reference")]
+    if target is None or not parts:
+        return [Part(flag="unresolved_reference")]
+    if entered_in_error(target):
+        return [Part(flag="entered_in_error")]
+    if target.get("modifierExtension"):
+        parts.append(Part(flag="modifier_extension"))
+    return parts
+
+
+def _name(value: Any) -> str | None:
+    name = value.get("reference") if isinstance(value, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _inline(resource: Mapping[str, Any], bounds: Bounds) -> list[Part]:
@@ -117,14 +136,31 @@ def _inline(resource: Mapping[str, Any], bounds: Bounds) -> list[Part]:
         return []
     contents = [c for c in items(resource.get("content")) if isinstance(c, Mapping)]
     forms = [a for c in contents if isinstance(a := c.get("attachment"), Mapping)]
-    if not forms:
-        return [Part(flag="no_payload")]
-    readable = [a for a in forms if a.get("data") is not None and is_text(a)]
-    if not readable:
-        return [read_attachment(forms[0], bounds)]
-    best = min(readable, key=lambda a: _PREFERRED.index(_usual(media_type(a))))
-    return [read_attachment(best, bounds)]
+    return [_best(sorted(forms, key=_rank), bounds) if forms else Part(flag="no_payload")]
 
 
-def _usual(kind: str) -> str:
-    return "text/markdown" if kind == "text/x-markdown" else kind
+def _best(forms: Sequence[Mapping[str, Any]], bounds: Bounds) -> Part:
+    """Return the first form that is read whole and holds text, else the one that lacks least."""
+    parts: list[Part] = []
+    for form in forms:
+        part = read_attachment(form, bounds)
+        if _lack(part) == 0:
+            return part
+        parts.append(part)
+    return min(parts, key=_lack)
+
+
+def _lack(part: Part) -> int:
+    """Return 0 for a text, 1 for some of one, 2 for none and why; 3 for none without a reason."""
+    flagged = part.flag is not None
+    if part.text is not None and part.text.strip():
+        return 1 if flagged else 0
+    return 2 if flagged else 3
+
+
+def _rank(form: Mapping[str, Any]) -> int:
+    """Return how plain a form is; those that can't be read come last, in their order."""
+    if form.get("data") is None or not is_text(form):
+        return len(_PREFERRED)
+    kind = media_type(form)
+    return _PREFERRED.index("text/markdown" if kind == "text/x-markdown" else kind)

@@ -4,23 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from attending.data.fhir.bounds import DEFAULT, Bounds, require_bytes
-from attending.data.fhir.elements import items, reference, resource_id, resource_type
-from attending.data.fhir.messages import (
-    MESSAGE,
-    NOTE,
-    READ,
-    UNREAD,
-    Found,
-    Manner,
-    UnreadMessage,
-    read_message,
-)
+from attending.data.fhir.elements import resource_type
+from attending.data.fhir.known import Known
+from attending.data.fhir.messages import READ, UNREAD, Found, Manner, UnreadMessage, read_message
 from attending.data.fhir.moments import BAD_TIME, NO_TIMEZONE
-from attending.data.fhir.payloads import Resolve
 from attending.data.fhir.resources import Broken, read_resources
 from attending.data.files import decode
 from attending.data.wording import plural, some
@@ -29,8 +19,6 @@ from attending.records import Document, Row, Source, Unreadable
 
 COLUMNS: Mapping[str, str] = {"text": "payload", "id": "id", "group": "subject", "date": "sent"}
 """Where the roles of a table's columns are found in FHIR."""
-
-_TARGETS = (NOTE, "Binary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +57,7 @@ def read_rows(
     where = _zone(zone)
     text = decode(require_bytes(data, file, bounds), file, encoding)
     found = read_resources(text, file, bounds)
-    known = _Known(found)
+    known = Known([x for x in found if isinstance(x, Found)], bounds)
     manner = Manner(bounds, where)
     rows: list[Row] = []
     others: Counter[str] = Counter()
@@ -82,59 +70,13 @@ def read_rows(
             continue
         kind = str(resource_type(thing.resource))
         if kind in READ and id(thing.resource) not in known.parts:
-            resolve = known.resolver(thing.resource)
+            resolve = known.resolver(thing)
             rows.append(read_message(thing, kind, fallback, file, resolve, manner))
         elif kind not in READ:
             others[kind] += 1
     if strict:
         _require_whole(rows)
     return FhirRows(tuple(rows), tuple(_notes(file, rows, others, zone)))
-
-
-class _Known:
-    """What references of a file can lead to: documents and binaries, by type and id, or URL."""
-
-    def __init__(self, found: Sequence[Found | Broken]) -> None:
-        resources = [x for x in found if isinstance(x, Found)]
-        self._by_name: dict[str, Mapping[str, Any]] = {}
-        for x in resources:
-            kind = resource_type(x.resource)
-            if kind not in _TARGETS:
-                continue
-            own = resource_id(x.resource)
-            names = [f"{kind}/{own}"] if own else []
-            names += [x.full_url] if isinstance(x.full_url, str) else []
-            for name in names:
-                self._by_name.setdefault(name, x.resource)
-        self.parts = {
-            id(target)
-            for x in resources
-            if resource_type(x.resource) == MESSAGE
-            for name in _payload_references(x.resource)
-            if (target := self._by_name.get(name)) is not None
-        }
-
-    def resolver(self, message: Mapping[str, Any]) -> Resolve:
-        """Return what finds the resource that a payload of one message refers to."""
-        contained = {
-            f"#{c['id']}": c
-            for c in items(message.get("contained"))
-            if isinstance(c, Mapping) and isinstance(c.get("id"), str)
-        }
-
-        def resolve(name: str) -> Mapping[str, Any] | None:
-            plain = reference({"reference": name}) or name
-            return contained.get(name) or self._by_name.get(plain)
-
-        return resolve
-
-
-def _payload_references(message: Mapping[str, Any]) -> Iterator[str]:
-    for payload in items(message.get("payload")):
-        if isinstance(payload, Mapping):
-            name = reference(payload.get("contentReference"))
-            if name is not None:
-                yield name
 
 
 def _zone(name: str | None) -> tzinfo | None:

@@ -1,4 +1,4 @@
-"""What a recipe reads from files of the user's, so that a cell knows them by what is in them."""
+"""What a recipe reads from files of the user's: a model and a cell know them by their content."""
 
 import hashlib
 from functools import cache
