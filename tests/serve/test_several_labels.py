@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from attending.recipe import Recipe
 from attending.records import Document, Prediction
 from attending.serve.entries import Filters
 from attending.serve.placing import by_urgency
@@ -18,7 +19,7 @@ class Several:
 
     def __init__(self, model):
         self._model = model
-        self.recipe = model.recipe.for_task("multi")
+        self.recipe = Recipe.load(model.recipe.name).for_task("multi")
         self.methods = ()
 
     def __getattr__(self, name):
