@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from attending.data.corpora import Corpus
 from attending.errors import OutputError, StudyError
 from attending.models.contents import content_of
-from attending.models.store import portable
+from attending.models.store import as_trained
 from attending.outputs import write_text
 from attending.records import Coverage, Document, Prediction
 from attending.study.plan import Cell, Study
@@ -100,7 +100,7 @@ class StudyFolder:
             content = content_of(recipe)
             made_of = {
                 "format": _FORMAT,
-                "recipe": portable(recipe).to_table(),
+                "recipe": as_trained(recipe).to_table(),
                 **({"content": content} if content else {}),
                 "labels": corpus.labels.hash,
                 "seed": cell.seed,
