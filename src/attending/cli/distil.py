@@ -117,16 +117,7 @@ def distil(
         ),
     ] = None,
     settings: options.Settings = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            max=options.LARGEST_SEED,
-            help="Decides every random choice.",
-        ),
-    ] = 0,
+    seed: options.Seed = 0,
     dev: Annotated[
         str | None,
         typer.Option(

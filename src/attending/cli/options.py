@@ -8,6 +8,12 @@ COLUMNS = "Columns of the file"
 OUTPUT = "Output"
 LARGEST_SEED = 2**31 - 1
 """Leaves room for the seeds after it."""
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", metavar="N", min=0, max=LARGEST_SEED, help="Decides every random choice."
+    ),
+]
 
 File = Annotated[
     str,

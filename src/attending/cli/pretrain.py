@@ -68,16 +68,7 @@ def pretrain(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            max=options.LARGEST_SEED,
-            help="Decides every random choice.",
-        ),
-    ] = 0,
+    seed: options.Seed = 0,
     settings: Annotated[
         list[str] | None,
         typer.Option(

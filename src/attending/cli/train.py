@@ -78,16 +78,7 @@ def train(
     ] = "lesa-bert",
     encoder: options.Encoder = None,
     settings: options.Settings = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            max=options.LARGEST_SEED,
-            help="Decides every random choice.",
-        ),
-    ] = 0,
+    seed: options.Seed = 0,
     seeds: Annotated[
         int | None,
         typer.Option(

@@ -107,7 +107,7 @@ class RowReader:
     ) -> None:
         self._file, self._roles, self._named, self._notes = file, roles, named, notes
         self._cells = cells
-        self._taken = {column for role, column in roles.items() if role != "date"}
+        self._taken = {mended(column) for role, column in roles.items() if role != "date"}
         self._dates = 0
 
     def row(self, row: TableRow, ordinal: int) -> Row:
@@ -160,10 +160,10 @@ class RowReader:
         """Return what has no role, without halves of characters; a row that had one is noted."""
         looked_at = [self._roles.get(role) for role in ("text", "id", "label")]
         beside = {c: v for c, v in (row.cells or {}).items() if c not in looked_at}
-        if mended(beside) != beside:
+        whole = mended(beside)
+        if whole != beside:
             self._notes.add("half", row.line)
-        values = {c: cell_value(v) for c, v in beside.items() if c not in self._taken}
-        return dict(mended(values))
+        return {c: cell_value(v) for c, v in whole.items() if c not in self._taken}
 
     def _cell(self, row: TableRow, role: str) -> Any:
         column = self._roles.get(role)
