@@ -1,6 +1,6 @@
 """More labelled rows beside the training file, such as those that people corrected in the inbox."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -59,14 +59,13 @@ def add_rows(
     from attending.data.labels import require_known
     from attending.data.wording import plural
 
-    out = {text_key(d.text) for d in kept_out}
-    groups = {d.group for d in kept_out if d.group is not None} if whole_groups else set()
+    is_out = shares_with(kept_out, whole_groups)
     used: list[MoreRows] = []
     brought: list[set[int]] = []
     for file in files:
         found = require_known(_read(file, columns), labels, unknown)
         labelled = [d for d in found.documents if d.labels is not None]
-        more = [d for d in labelled if text_key(d.text) not in out and d.group not in groups]
+        more = [d for d in labelled if not is_out(d)]
         if not more:
             raise DataError(
                 "brings no row to train on",
@@ -98,6 +97,21 @@ def add_rows(
     return train, tuple(
         replace(more, documents=len(own & left)) for more, own in zip(used, brought, strict=True)
     )
+
+
+def shares_with(
+    documents: Iterable["Document"], whole_groups: bool
+) -> Callable[["Document"], bool]:
+    """Return what says of a document whether its text, or with groups its group, is among others.
+
+    Texts are the same as in ``check``: without regard to case and spacing.
+    """
+    from attending.data.folding import text_key
+
+    rows = list(documents)
+    texts = {text_key(d.text) for d in rows}
+    groups = {d.group for d in rows if d.group is not None} if whole_groups else set()
+    return lambda d: text_key(d.text) in texts or d.group in groups
 
 
 def _read(file: str, columns: Columns) -> "Corpus":

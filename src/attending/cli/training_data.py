@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from attending.cli.also import add_rows
+from attending.cli.also import add_rows, shares_with
 from attending.cli.columns import Columns, described
 from attending.cli.console import Screen
 from attending.cli.origin import By, Origin, hold_out
@@ -135,9 +135,9 @@ def read_training_data(
         train = require_known(train, known, unknown)
     development = require_known(columns.load(dev), known, unknown) if dev else None
     test = loaded.subset(held.positions if held else ())
-    require_unseen(test, development, dev, whole=held is not None and held.by == "group")
-    kept_out = [*test, *(development or ())]
     whole = held is not None and held.by == "group"
+    require_unseen(test, development, dev, whole)
+    kept_out = [*test, *(development or ())]
     train, more = add_rows(train, also, columns, known, unknown, kept_out, whole)
     origin = Origin(
         file=Path(file).name,
@@ -153,28 +153,20 @@ def read_training_data(
 
 
 def require_unseen(
-    held: Iterable["Document"], development: "Corpus | None", file: str | None, *, whole: bool
+    held: Iterable["Document"], development: "Corpus | None", file: str | None, whole_groups: bool
 ) -> None:
     """Make sure that what is held out chooses nothing: none of it is among development rows.
 
-    Args:
-        held: The documents held out.
-        development: Rows of a file of their own, if there is one.
-        file: That file.
-        whole: Whether whole groups were held out.
-
     Raises:
-        DataError: If some are.
+        DataError: If some is.
     """
-    from attending.data.folding import text_key
     from attending.data.wording import plural
 
-    texts = {text_key(d.text) for d in held}
-    groups = {d.group for d in held if d.group is not None} if whole else set()
-    shared = [d for d in development or () if text_key(d.text) in texts or d.group in groups]
+    is_held = shares_with(held, whole_groups)
+    shared = sum(map(is_held, development or ()))
     if shared:
         raise DataError(
-            f"{plural(len(shared), 'development row')} of a text or group that is held out: what "
+            f"{plural(shared, 'development row')} of a text or group that is held out: what "
             "chooses can't test",
             where=file,
             step="Leave --holdout out, or name a --dev file of other rows.",

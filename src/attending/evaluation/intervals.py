@@ -74,6 +74,15 @@ def centred(draws: FloatArray, figure: float) -> FloatArray:
     return np.clip(known - known.mean() + figure, 0.0, 1.0) if known.size else known
 
 
+def moved(drawn: FloatArray, observed: FloatArray) -> FloatArray:
+    """Move draws (R, S) of runs so that the mean of each is its observed figure (S,).
+
+    For averages over labels, or their differences, and the reason that ``centred`` has.
+    """
+    result: FloatArray = drawn + (observed - np.nanmean(drawn, axis=0))
+    return result
+
+
 def bootstrap_interval(
     rows: int,
     statistic: Callable[[IntArray], FloatArray],

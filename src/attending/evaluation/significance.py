@@ -16,6 +16,7 @@ from attending.evaluation.counts import FloatArray, over_labels
 from attending.evaluation.intervals import (
     Interval,
     bootstrap_interval,
+    moved,
     percentile_interval,
     resamples_of,
     within,
@@ -235,7 +236,7 @@ def paired_randomisation(
     blocks = [score.drawn(rows) for rows in draws]
     drawn = np.concatenate([left - right for left, right in blocks])
     if isinstance(metric, str) and over_labels(metric):
-        drawn = _moved(drawn, runs[0] - runs[1])
+        drawn = moved(drawn, runs[0] - runs[1])
     both = over_runs(drawn, seed)
     return PairedTest(
         metric=f"{name} of {label}" if label is not None else name,
@@ -308,11 +309,5 @@ def mean_interval(
     blocks = [score.drawn(r)[0] for r in resamples_of(pair.documents, draws, seed, width)]
     drawn = np.concatenate(blocks)
     if over_labels(metric):
-        drawn = _moved(drawn, score.observed()[0])
+        drawn = moved(drawn, score.observed()[0])
     return within(percentile_interval(over_runs(drawn, seed), confidence))
-
-
-def _moved(drawn: FloatArray, observed: FloatArray) -> FloatArray:
-    """Move draws (R, S) of each run so that their mean is the observed figure; see ``centred``."""
-    result: FloatArray = drawn + (observed - np.nanmean(drawn, axis=0))
-    return result

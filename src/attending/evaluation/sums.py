@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from attending.evaluation.counts import FloatArray
-from attending.evaluation.intervals import percentile_interval, resamples_of
+from attending.evaluation.intervals import moved, percentile_interval, resamples_of
 from attending.evaluation.multilabel.outcome import Sparse, weighted, weights_of
 from attending.evaluation.pairs import random_halves
 from attending.evaluation.significance import (
@@ -102,7 +102,7 @@ def compare_sums(
         blocks.append(by_run(weighted(weights, left)) - by_run(weighted(weights, right)))
     drawn = np.concatenate(blocks)
     if centre:
-        drawn = drawn + (first - second - np.nanmean(drawn, axis=0))
+        drawn = moved(drawn, first - second)
     both = over_runs(drawn, seed)
     return PairedTest(
         metric=metric,

@@ -1,11 +1,29 @@
 """What a recipe reads from files of the user's: a model and a cell know them by their content."""
 
 import hashlib
+from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
 
 from attending.parts.sources import BUNDLED, file_sha256
 from attending.recipe import Recipe
+
+_ASIDE = ("README.md", "metrics.json", "development.json", "data.json", "train.jsonl")
+"""Files of a model folder that say something of the model, and that no answer depends on."""
+
+
+def files_of(folder: Path, aside: Container[str] = ()) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a model folder that its answers depend on, by name and in order.
+
+    ``aside`` are further names at the folder's top that don't count.
+    """
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        top = name.parts[0]
+        if top in _ASIDE or top in aside or top.startswith(("evaluation", ".")):
+            continue
+        if path.is_file():
+            yield name.as_posix(), path
 
 
 def content_of(recipe: Recipe) -> str | None:

@@ -7,8 +7,8 @@ encoded once in all, and the result is saved with the model.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from contextlib import nullcontext
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,6 @@ from attending.specs import DescribedLabelStates
 from attending.tensors import LabelStates
 
 _CHUNK = 64
-_AS_IS: AbstractContextManager[Any] = nullcontext()
 
 
 class DescribedLabels(nn.Module):
@@ -113,7 +112,8 @@ class DescribedLabels(nn.Module):
         before = encoder.training
         encoder.eval()
         # What is encoded once in all is encoded in float32, in training too.
-        with torch.autocast(self.ids.device.type, enabled=False) if self.spec.frozen else _AS_IS:
+        precise = torch.autocast(self.ids.device.type, enabled=False)
+        with precise if self.spec.frozen else nullcontext():
             for start in range(0, len(self.ids), _CHUNK):
                 here = slice(start, start + _CHUNK)
                 self.kept[here] = self._encode(self.ids[here], self.mask[here])

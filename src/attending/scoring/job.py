@@ -16,6 +16,7 @@ from attending.data.corpora import load_corpus
 from attending.data.fhir.loading import fhir_files
 from attending.data.streams import stream_rows
 from attending.errors import OutputError
+from attending.models.contents import files_of
 from attending.outputs import write_text
 from attending.records import Row
 from attending.scoring.chunks import Chunk
@@ -26,7 +27,6 @@ _OWN = (JOB, RESULT, PREDICTIONS, ERRORS, PARTS)
 _LOCK = ".lock"
 FORMAT = 1
 _BLOCK = 1 << 20
-_ASIDE = ("README.md", "metrics.json", "development.json", "data.json", "train.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,7 @@ def name_of(path: Path) -> str:
 
 def model_digest(folder: Path) -> str:
     """Return a fingerprint of all that a model's answers depend on."""
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and path.name not in _ASIDE
-        and not path.relative_to(folder).parts[0].startswith(("evaluation", "."))
-    ]
+    paths = [path for _, path in files_of(folder)]
     return _digest(paths, folder)
 
 

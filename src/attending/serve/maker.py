@@ -8,20 +8,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attending.models.contents import files_of
 from attending.models.store import MANIFEST, RUN, as_trained, folder_of
+from attending.parts.sources import file_sha256
 
 if TYPE_CHECKING:
     from attending.models.base import Model
 
 _FACTS = ("data_fingerprint", "development_fingerprint", "seed", "graph")
-_BESIDE = frozenset(
-    {
-        MANIFEST, RUN, "README.md", "recipe.toml", "labels.toml", "decision.json", "data.json",
-        "metrics.json", "development.json", "parity.json", "probe.json", "train.jsonl",
-    }
-)  # fmt: skip
-"""What a model folder holds beside what was learned."""
-_ALSO_BESIDE = ("evaluation", ".")
+_APART = (MANIFEST, RUN, "recipe.toml", "labels.toml", "decision.json", "parity.json", "probe.json")
+"""Files of a model folder that count by what they say, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +68,4 @@ def _learned(model: "Model") -> dict[str, str]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        top = name.parts[0]
-        if path.is_file() and top not in _BESIDE and not top.startswith(_ALSO_BESIDE):
-            with path.open("rb") as file:
-                found[name.as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    return {name: file_sha256(path) for name, path in files_of(folder, _APART)}

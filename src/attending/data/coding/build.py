@@ -155,11 +155,10 @@ def _system(
     entries, notes = read_entries(table, columns, encoding)
     if source == "icdo3":
         return TabledIcdO3(entries, language), notes
-    kinds: dict[str, type[TabledIcd10Cm | TabledIcd9 | TabledCodes]] = {
-        "icd10cm": TabledIcd10Cm, "icd9": TabledIcd9, "table": TabledCodes,
-    }  # fmt: skip
-    made = kinds[source](entries)
-    return made, (*notes, *getattr(made, "remarks", ()))
+    if source == "icd9":
+        icd9 = TabledIcd9(entries)
+        return icd9, (*notes, *icd9.remarks)
+    return (TabledIcd10Cm if source == "icd10cm" else TabledCodes)(entries), notes
 
 
 def _wanted(only: Corpus | Iterable[str]) -> list[str]:

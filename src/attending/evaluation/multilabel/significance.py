@@ -14,7 +14,13 @@ from scipy.sparse import csr_array, hstack
 
 from attending.errors import DataError, ShapeError
 from attending.evaluation.counts import FloatArray, LabelCounts, ratio
-from attending.evaluation.intervals import Interval, percentile_interval, resamples_of, within
+from attending.evaluation.intervals import (
+    Interval,
+    moved,
+    percentile_interval,
+    resamples_of,
+    within,
+)
 from attending.evaluation.multilabel.decisions import MACRO, MICRO, Decided, label_averages, micro
 from attending.evaluation.multilabel.metrics import document_values
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome, Sparse, weighted, weights_of
@@ -94,7 +100,7 @@ def mean_interval_multilabel(
     drawn = _drawn(laid, draws, seed)
     if metric in MACRO:
         observed = laid.score(weighted(np.ones((1, laid.documents)), laid.features))[0]
-        drawn += observed - np.nanmean(drawn, axis=0)
+        drawn = moved(drawn, observed)
     return within(percentile_interval(over_runs(drawn, seed), confidence))
 
 
