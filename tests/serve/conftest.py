@@ -5,6 +5,14 @@ import pytest
 from attending.data.labels import load_labels
 from attending.records import Coverage, Document, Evidence, Prediction, Unreadable
 from attending.serve.maker import Maker
+from attending.serve.store import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(str(tmp_path / "inbox.sqlite"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

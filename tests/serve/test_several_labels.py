@@ -8,7 +8,6 @@ from attending.recipe import Recipe
 from attending.records import Document, Prediction
 from attending.serve.entries import Filters
 from attending.serve.placing import by_urgency
-from attending.serve.store import Store
 
 RISING = ("non-urgent", "urgent")
 """What the model says, the likelier first: urgency the other way round."""
@@ -34,13 +33,6 @@ class Several:
             else p
             for r, p in found
         ]
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(str(tmp_path / "inbox.sqlite"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -83,6 +83,12 @@ def span(key: str, interval: Interval | None) -> str:
     return f"{interval.low:.3f}–{interval.high:.3f}"
 
 
+def short(name: str, longest: int) -> str:
+    """Cut a name where it is too long for a picture, also one without a blank."""
+    folded = " ".join(name.split())
+    return folded if len(folded) <= longest else folded[: longest - 1].rstrip() + "…"
+
+
 def documents(n: int) -> str:
     """Write a number of documents: ``1 document``, ``352 documents``."""
     return f"{count(n)} document{'' if n == 1 else 's'}"

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from attending.errors import DataError
+from attending.evaluation.wording import short
 from attending.explain.canvas import PALE_INK, Face, Page, ink_on, png, shade
 from attending.explain.evidence import WordScores, check_pairs, leading_words
 from attending.explain.layout import Block, lay_out
@@ -306,7 +307,7 @@ def _map(
     axes = figure.add_subplot()
     for label in sorted(common, key=label_set.position):
         i = label_set.position(label)
-        name = _short(label_name(label_set, label))
+        name = short(label_name(label_set, label), _LONGEST)
         here = places[[x == label for x in labels]]
         layer = 3 + common.index(label)
         colour, shape = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
@@ -327,12 +328,6 @@ def _map(
         text.set_parse_math(False)
     figure.supxlabel("\n".join(textwrap.wrap(caption, 105)), fontsize=8, ha="left", x=0.01)
     return figure
-
-
-def _short(name: str) -> str:
-    """Cut a name where it is too long for a legend, also one without a blank."""
-    folded = " ".join(name.split())
-    return folded if len(folded) <= _LONGEST else folded[: _LONGEST - 1].rstrip() + "\u2026"
 
 
 def _scatter(

@@ -190,9 +190,8 @@ def read_corpus(table: CorpusTable, name: str, here: Path, root: Path | None) ->
     task: Task = table.task if table.task != "auto" else "single"
     if table.task == "auto" and task_of(every) == "multi":
         task = "multi"
-    if (
-        task == "single" and table.unknown_labels == "miss"
-    ):  # the one label of a document can't be missed and the rest be scored
+    # The one label of a document can't be missed and the rest be scored.
+    if task == "single" and table.unknown_labels == "miss":
         for corpus in loaded.values():
             require_known(corpus, labels, "error")
     made = StudyCorpus(name, table, labels, task, rows.get("file", ()), notes=notes)

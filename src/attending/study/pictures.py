@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from attending.evaluation.intervals import Interval
 from attending.evaluation.pictures import line, text
-from attending.evaluation.wording import count
+from attending.evaluation.wording import count, short
 
 SERIES = 8
 """So many systems have colours of their own; further ones start anew, dashed."""
@@ -77,7 +77,7 @@ def _number(value: float) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return short(name, _LONGEST)
 
 
 def dot_plot(dots: Sequence[Dot], axis: str, reference: float | None = None) -> Markup:

@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from attending.serve.store import Store
-
 CSV = """id,text,patient,sent
 m1,thank you all is well,Patient/1,2026-03-01T07:00:00Z
 m2,chest pain and short of breath,Patient/2,2026-03-01T09:00:00Z
@@ -13,13 +11,6 @@ m3,   ,Patient/3,2026-03-01T11:00:00Z
 m4,<script>alert(1)</script> chest pain & <b>dizzy</b>,Patient/4,2026-03-01T08:00:00Z
 m5,too,many,cells,here
 """
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(str(tmp_path / "inbox.sqlite"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from attending.serve.store import Store
-
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket]
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -56,13 +54,6 @@ def running(folder, store, data):
     yield f"http://127.0.0.1:{port}/inbox"
     server.should_exit = True
     thread.join(20)
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(str(tmp_path / "inbox.sqlite"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
