@@ -5,9 +5,15 @@
     attending export student --int8 --rows portal --out exported
     python benchmarks/serving.py teacher exported [--rounds 5] [--threads 1]
 
+    attending train portal --holdout 0.2 --recipe tfidf-logistic --out quick
+    attending export teacher --int8 --rows portal --out thorough
+    attending cascade quick thorough portal --out both
+    python benchmarks/serving.py teacher exported --cascade both
+
 All answer the messages that were held out of training, one at a time, in turns: each round asks
 every system all messages. The exported student also gets them all at once, as under load in a
-service or in ``score``: it still reads one by one, but every core one of its own. Ratios are per
+service or in ``score``: it still reads one by one, but every core one of its own. So does the
+cascade, where one is given. Ratios are per
 round; the median is quoted. The pipeline is transformers' own for text classification on the same
 encoder as the teacher's, untrained, since only its speed counts.
 """
@@ -37,6 +43,7 @@ from attending.records import Document
 
 TEACHER, EXPORTED, PIPELINE = "teacher in torch", "exported student", "transformers pipeline"
 TOGETHER = "exported student, a message on each core"
+CASCADE, CASCADE_TOGETHER = "cascade", "cascade, a message on each core"
 _WARM = 20
 _MOST_TOKENS = 256
 
@@ -93,6 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("teacher", type=Path)
     parser.add_argument("exported", type=Path)
+    parser.add_argument("--cascade", type=Path, help="a quick model, then the teacher's export")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
@@ -106,13 +114,18 @@ def main() -> None:
         PIPELINE: pipeline(len(teacher.labels)),
         EXPORTED: one_by_one(exported),
     }
+    together = {TOGETHER: exported}
+    if given.cascade is not None:
+        together[CASCADE_TOGETHER] = load_model(given.cascade)
+        systems[CASCADE] = one_by_one(together[CASCADE_TOGETHER])
     for ask in systems.values():
         rate(ask, documents[:_WARM])
-    exported.predict(documents[:_WARM])
+    for model in together.values():
+        model.predict(documents[:_WARM])
     rounds = []
     for number in range(given.rounds):
         rates = {name: round(rate(ask, documents), 1) for name, ask in systems.items()}
-        rates[TOGETHER] = round(at_once(exported, documents), 1)
+        rates |= {name: round(at_once(model, documents), 1) for name, model in together.items()}
         print(number, rates, flush=True)
         rounds.append(rates)
 
@@ -121,13 +134,15 @@ def main() -> None:
 
     report = {
         "messages_a_second": {n: statistics.median(r[n] for r in rounds) for n in rounds[0]},
-        f"{EXPORTED} over {TEACHER}": median(EXPORTED, TEACHER),
-        f"{EXPORTED} over {PIPELINE}": median(EXPORTED, PIPELINE),
-        f"{TOGETHER} over {TEACHER}": median(TOGETHER, TEACHER),
-        f"{TOGETHER} over {PIPELINE}": median(TOGETHER, PIPELINE),
+        **{
+            f"{top} over {bottom}": median(top, bottom)
+            for top in rounds[0]
+            if top not in (TEACHER, PIPELINE)
+            for bottom in (TEACHER, PIPELINE)
+        },
         "macro_f1": {
-            TEACHER: macro_f1(teacher, documents),
-            EXPORTED: macro_f1(exported, documents),
+            name: macro_f1(model, documents)
+            for name, model in {TEACHER: teacher, **together}.items()
         },
         "messages": len(documents),
         "rounds": given.rounds,

@@ -113,6 +113,12 @@ class TestSeveralSeeds:
         assert (models / "seed-0" / "attending.json").read_bytes() == before
         assert {p.name for p in models.iterdir()} == {"seed-0", "seed-1", "seed-2", "seeds.json"}
 
+    def test_fewer_seeds_than_there_are_leave_the_summary_of_all(self, run, files, models):
+        for first, words, whole in (("1", (), [0, 1, 2]), ("1", ("--force",), [1, 2])):
+            done = self.train(run, files, 2, "--seed", first, *words)
+            assert done.code == 0
+            assert json.loads((models / "seeds.json").read_text())["seeds"] == whole
+
     def test_a_seed_of_another_run_is_not_taken_for_this_one(self, run, files, models):
         done = self.train(run, files, 2, "--set", "estimator.alpha=1e-3")
         assert done.code == 2

@@ -19,6 +19,8 @@ from attending.export.quantize import Plan, layers_of, quantize
 from attending.export.runtime import THREADS, ExportedModel, merge
 from attending.export.signature import GRAPH, PROBE, TOKENIZER
 from attending.export.signature import PLANTED as WORDS_PLANTED
+from attending.models.cascade import CascadeModel
+from attending.models.linear import fit_linear
 from attending.models.store import load_model, save_model
 from attending.recipe import Recipe, shipped
 from attending.records import Document, Unreadable
@@ -250,6 +252,31 @@ print(*sorted({"torch", "transformers", "onnxscript", "sklearn"} & set(sys.modul
 """
     run = subprocess.run(
         [sys.executable, "-c", code, str(lesa_folder), str(lame_folder), str(plant_folder)],
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert run.stdout.split() == ["none"]
+
+
+def test_a_cascade_with_an_exported_model_needs_no_torch(lesa_folder, tmp_path):
+    second = load_model(lesa_folder)
+    rows = [Document(str(i), x, (second.labels.ids[i % 3],)) for i, x in enumerate("abc" * 3)]
+    rows = [replace(r, text=f"word{r.text} and") for r in rows]
+    first = fit_linear(Recipe.load("tfidf-logistic"), rows, second.labels, 0)
+    save_model(CascadeModel(first, second, 0.2), tmp_path / "both")
+    code = """
+import sys
+from attending.explain.evidence import explain
+from attending.models.store import load_model
+from attending.records import Document
+model = load_model(sys.argv[1])
+documents = [Document("a", "worda and"), Document("b", "please refill")]
+predictions = explain(model, documents, model.predict(documents))
+assert all(p.status == "ok" and p.evidence for p in predictions)
+assert model.settled(model.first_scores(documents)).tolist() == [True, False]
+print(*sorted({"torch", "transformers", "onnxscript"} & set(sys.modules)), "none")
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "both")],
         capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
     assert run.stdout.split() == ["none"]

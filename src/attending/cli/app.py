@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from attending import __version__
 from attending.cli.audit import verbs as audit_verbs
+from attending.cli.cascade import cascade
 from attending.cli.check import check
 from attending.cli.corrections import verbs as corrections_verbs
 from attending.cli.data import verbs as data_verbs
@@ -130,6 +131,7 @@ _add(predict, _MODELS)
 _add(score, _MODELS)
 _add(explain, _MODELS)
 _add(export, _MODELS)
+_add(cascade, _MODELS)
 _add(study, _MODELS)
 app.add_typer(recipes_verbs, name="recipes", rich_help_panel=_MODELS)
 _add(serve, _USE)

@@ -1,6 +1,6 @@
 """``attending decide``: how a finished model's scores become labels, settled anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -89,14 +89,14 @@ def decide(
         text, label, id, None, None, where, encoding, None, label_separator, empty_labels
     )
     loaded = load_model(model)
-    settings = _settings(loaded, recall_floor, surely, abstain, abstain_by, calibrate)
+    settings = kept_settings(loaded, recall_floor, surely, abstain, abstain_by, calibrate)
     corpus = columns.load(file)
     screen.tell_all("note", corpus.notes)
     screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
-    part = development_part(screen, loaded, Path(model), file, corpus, encoding)
+    part = development_part(screen, {Path(model): loaded}, file, corpus, encoding)
     known = require_known(part, loaded.labels, unknown_labels)
     documents = _labelled(screen, known, file)
-    found = _settle(screen, loaded, documents, settings)
+    found = settle_anew(screen, loaded, documents, settings)
     if not dry_run:
         from attending.models.decided import write_decision
 
@@ -109,13 +109,13 @@ def decide(
         _show(screen, loaded, *found, None if dry_run else model)
 
 
-def _settings(
+def kept_settings(
     model: "Model",
-    floors: Sequence[str] | None,
-    surely: bool,
-    band: str | None,
-    by: str | None,
-    calibrate: str | None,
+    floors: Sequence[str] | None = None,
+    surely: bool = False,
+    band: str | None = None,
+    by: str | None = None,
+    calibrate: str | None = None,
 ) -> dict[str, Any]:
     """Return what the decoder is told: what was given, and else what the model has.
 
@@ -151,16 +151,59 @@ def _settings(
 
 
 def development_part(
-    screen: Screen, model: "Model", folder: Path, file: str, corpus: "Corpus", encoding: str
+    screen: Screen,
+    models: Mapping[Path, "Model"],
+    file: str,
+    corpus: "Corpus",
+    encoding: str,
 ) -> "Corpus":
-    """Return the rows of a file that may settle a decision: none that trained the model.
+    """Return the rows of a file that may settle a decision: none that trained one of the models.
 
-    Of the file that it was trained on, the development rows are carved off as in training, and
+    Of the file that a model was trained on, the development rows are carved off as in training, and
     their fingerprint is compared with the model's.
 
     Raises:
-        DataError: If the rows trained the model.
+        DataError: If the rows trained a model.
     """
+    part = corpus
+    for folder, model in _single(models):
+        own = _unseen(model, folder, file, corpus, encoding)
+        if own is not corpus:
+            keys = {_key(d) for d in own}
+            part = (
+                own if part is corpus else part.with_documents(d for d in part if _key(d) in keys)
+            )
+    if not len(part):
+        raise DataError(
+            "no row is left that trained none of the models",
+            where=file,
+            step="Name a file of rows that they haven't seen.",
+        )
+    if part is not corpus and part.fingerprint != corpus.fingerprint:
+        screen.tell(
+            "note",
+            f"on the {len(part):,} development rows of the file that the model was trained on; "
+            "they chose its checkpoint too, so figures are a little too good",
+        )
+    return part
+
+
+def _single(models: Mapping[Path, "Model"]) -> Iterator[tuple[Path, "Model"]]:
+    """Yield models by folder, in place of a cascade the two that it is made of."""
+    for folder, model in models.items():
+        parts = getattr(model, "parts", None)
+        if parts is None:
+            yield folder, model
+        else:
+            yield from _single({folder / name: part for name, part in parts.items()})
+
+
+def _key(document: "Document") -> tuple[str, str]:
+    return document.id, document.text
+
+
+def _unseen(model: "Model", folder: Path, file: str, corpus: "Corpus", encoding: str) -> "Corpus":
+    """Return the rows that didn't train one model; see ``development_part``."""
     trained, settled = (model.facts.get(f"{kind}_fingerprint") for kind in ("data", "development"))
     if corpus.fingerprint == settled:
         return corpus
@@ -175,11 +218,6 @@ def development_part(
     carved = _carved(model, same, origin)
     if carved is None or carved.fingerprint != settled:
         raise _trained(file)
-    screen.tell(
-        "note",
-        f"on the {len(carved):,} development rows of the file that the model was trained on; they "
-        "chose its checkpoint too, so recalls are a little too good",
-    )
     return carved
 
 
@@ -224,7 +262,7 @@ def _labelled(screen: Screen, corpus: "Corpus", file: str) -> list["Document"]:
     return rows
 
 
-def _settle(
+def settle_anew(
     screen: Screen, model: "Model", documents: Sequence["Document"], settings: Mapping[str, Any]
 ) -> tuple["Decision", "DevelopmentScores | None"]:
     """Return the new decision and the scores under it.

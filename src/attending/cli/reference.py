@@ -43,6 +43,10 @@ rows: `--where year=2023 --where clinic=north`.
 _EXAMPLES = {
     "demo": ["attending demo --out attending-demo"],
     "doctor": ["attending doctor"],
+    "cascade": [
+        "attending cascade quick small messages.csv --out both",
+        "attending cascade quick small unlabelled.csv --out both --changed 0.01",
+    ],
     "check": [
         "attending check messages.csv --labels labels.toml",
         "attending check train.csv test.csv --text body --label urgency",

@@ -105,20 +105,32 @@ def finished(
     return Run(seed, folder, metrics, manifest)
 
 
-def require_same(out: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin) -> None:
+def require_same(out: Path, recipe: "Recipe", labels: "LabelSet", origin: Origin) -> list[Run]:
     """Make sure that the models of a folder, of whatever seed, differ by their seeds alone.
+
+    Returns:
+        These models, which belong to the summary also where fewer seeds are asked for now.
 
     Raises:
         OutputError: If one is of another recipe, encoder, label set or file.
     """
+    runs: list[Run] = []
     for folder in seed_folders(out):
         seed = int(folder.name.rpartition("-")[2])
-        if finished(folder, recipe, labels, origin, seed) is None:
+        run = finished(folder, recipe, labels, origin, seed)
+        if run is None:
             raise OutputError(
                 "the folder holds a model of another recipe, encoder, label set or file",
                 where=str(folder),
                 step="Choose another --out, or pass --force to replace all of them.",
             )
+        runs.append(run)
+    return runs
+
+
+def in_order(runs: Sequence[Run]) -> list[Run]:
+    """Return runs by seed; of one seed, the last."""
+    return [run for _, run in sorted({run.seed: run for run in runs}.items())]
 
 
 def drop_others(out: Path, runs: Sequence[Run]) -> None:

@@ -28,6 +28,7 @@ from attending.cli.seeds import (
     Run,
     drop_others,
     finished,
+    in_order,
     require_place,
     require_same,
     seed_folder,
@@ -216,8 +217,7 @@ def train(
         bare = data.tagged and "label_states" not in made.slots
         report = look_first(data, counter, screen, again, ("labels-without-text",) if bare else ())
         screen.say(facts(window_facts(report, made)))
-    if seeds and not force:
-        require_same(out, made, data.labels, data.origin)
+    there = require_same(out, made, data.labels, data.origin) if seeds and not force else []
     runs = [
         _train_one(
             screen, data, made, seed + i, seed_folder(out, seed + i) if seeds else out, force
@@ -225,6 +225,7 @@ def train(
         for i in range(seeds or 1)
     ]
     if seeds:
+        runs = in_order([*there, *runs])
         write_summary(out, runs)
         drop_others(out, runs) if force else None
     if json:

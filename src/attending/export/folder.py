@@ -19,7 +19,9 @@ from attending.export.quantize import Plan, choose
 from attending.export.runtime import ExportedModel
 from attending.export.signature import GRAPH, PARITY, PLANTED, TOKENIZER, WORDS
 from attending.models.base import Model
+from attending.models.cascade import CascadeModel
 from attending.models.store import (
+    ALONG,
     EXPORTED,
     load_metrics,
     load_model,
@@ -29,8 +31,6 @@ from attending.models.store import (
 )
 from attending.records import Row
 
-ALONG = ("data.json", "development.json")
-"""Files of the model folder that go along as they are."""
 _DAMAGE_ROWS = 32
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime")
 Tell = Callable[[str], None]
@@ -199,6 +199,8 @@ class Gate:
 def _no_export(model: Model) -> tuple[str]:
     if isinstance(model, ExportedModel):
         return ("is exported already",)
+    if isinstance(model, CascadeModel):
+        return ("is a cascade and has no single network: export its second model, then join them",)
     name = model.recipe.name
     return (f'a "{name}" model has no network to export: it runs without torch as it is',)
 

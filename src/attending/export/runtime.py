@@ -30,7 +30,7 @@ from attending.export.signature import (
     Signature,
 )
 from attending.export.tokens import FastTokenizer
-from attending.models.base import Progress, Scored, TokenScores, decide, require_method
+from attending.models.base import Progress, Scored, TokenScores, predict_in_chunks, require_method
 from attending.models.windowed import score_windowed
 from attending.parts.decoders import Decision
 from attending.parts.planting.word_index import WordIndex
@@ -45,7 +45,6 @@ MATCHES = "matches"
 THREADS = "ATTENDING_THREADS"
 """Environment variable: how many threads one exported model uses; all processors if unset."""
 _BATCH = 32
-_CHUNK = 2048
 _COPIED = (GRAPH, TOKENIZER, PARITY, PROBE)
 Floats = NDArray[np.float32]
 
@@ -128,14 +127,7 @@ class ExportedModel:
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
-        predictions: list[Prediction] = []
-        for start in range(0, len(rows), _CHUNK):  # so that few rows' scores are kept at a time
-            chunk = rows[start : start + _CHUNK]
-            tell = _shifted(progress, start, len(rows))
-            predictions += decide(
-                chunk, self.scores(chunk, progress=tell), self.labels, self.decision
-            )
-        return predictions
+        return predict_in_chunks(self, rows, progress)
 
     def token_scores(
         self,
@@ -354,11 +346,3 @@ def _matches(words: "LexicalScorer", documents: Sequence[Document]) -> dict[str,
         "match_label": found.labels.astype(np.int64),
         "match_score": found.values.astype(np.float32),
     }
-
-
-def _shifted(progress: Progress | None, start: int, total: int) -> Progress | None:
-    """Return a progress for a part of the rows, told as one for all of them."""
-    if progress is None:
-        return None
-    told = progress
-    return lambda done, _: told(start + done, total)

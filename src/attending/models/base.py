@@ -25,6 +25,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of documents done and the number of all."""
 
 
+_CHUNK = 2048
 MOST_SCORES = 200
 """Up to so many labels, a prediction holds the score of each."""
 
@@ -98,6 +99,26 @@ class Model(Protocol):
     def save(self, folder: Path) -> None:
         """Write weights and what is needed to use them."""
         ...
+
+
+def shifted(progress: Progress | None, start: int, total: int) -> Progress | None:
+    """Return a progress for a part of the rows, told as one for all of them."""
+    if progress is None:
+        return None
+    told = progress
+    return lambda done, _: told(start + done, total)
+
+
+def predict_in_chunks(
+    model: Model, rows: Sequence[Row], progress: Progress | None = None
+) -> list[Prediction]:
+    """Return a model's prediction for each row, in order, keeping the scores of few at a time."""
+    predictions: list[Prediction] = []
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        scored = model.scores(chunk, progress=shifted(progress, start, len(rows)))
+        predictions += decide(chunk, scored, model.labels, model.decision)
+    return predictions
 
 
 def unreadable(row: Unreadable) -> Scored:

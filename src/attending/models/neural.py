@@ -21,7 +21,7 @@ from attending.models.base import (
     Progress,
     Scored,
     TokenScores,
-    decide,
+    predict_in_chunks,
     require_method,
     unreadable,
 )
@@ -164,13 +164,7 @@ class NeuralModel:
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
-        predictions: list[Prediction] = []
-        for start in range(0, len(rows), _CHUNK):  # so that few rows' scores are kept at a time
-            chunk = rows[start : start + _CHUNK]
-            tell = None if progress is None else _shifted(progress, start, len(rows))
-            scored = self.scores(chunk, progress=tell)
-            predictions += decide(chunk, scored, self.labels, self.decision)
-        return predictions
+        return predict_in_chunks(self, rows, progress)
 
     def token_scores(
         self,
@@ -286,8 +280,3 @@ def plants(recipe: Recipe) -> bool:
     """Say whether a recipe plants its attention."""
     spec = recipe.get("planting")
     return spec is not None and bool(spec.plants)
-
-
-def _shifted(progress: Progress, start: int, total: int) -> Progress:
-    """Return a progress for a part of the rows, told as one for all of them."""
-    return lambda done, _: progress(start + done, total)

@@ -19,6 +19,8 @@ from attending.data.wording import plural, shown_label, some
 from attending.errors import AttendingError, ModelError, OutputError
 from attending.models.base import Model
 from attending.models.card import model_card
+from attending.models.cascade import FAMILY as CASCADE
+from attending.models.cascade import CascadeModel
 from attending.models.contents import content_of
 from attending.models.tagger import TaggerModel
 from attending.parts.decoders import Decision
@@ -34,6 +36,8 @@ EXPORTED = "exported"
 """The ``family`` of a graph that runs without torch; see ``attending export``."""
 RUN = "run"
 """Where a model folder in the making keeps the state of its training."""
+ALONG = ("data.json", "development.json")
+"""Files that go along as they are where a model becomes part of another folder."""
 _FOLDERS: WeakKeyDictionary[Model | TaggerModel, Path] = WeakKeyDictionary()
 """Where models that are in use were loaded from."""
 _PACKAGES = ("attending", "torch", "transformers", "tokenizers", "scikit-learn", "numpy")
@@ -268,6 +272,8 @@ def _loaded(folder: Path) -> Model | TaggerModel:
             folder, recipe, labels, decision, facts
         )
         return exported
+    if manifest.get("family") == CASCADE:
+        return CascadeModel.load(folder, decision, facts)
     if recipe.family == "neural":
         from attending.models.neural import NeuralModel
 

@@ -124,3 +124,45 @@ def test_a_retracted_message_takes_no_document_with_it():
     retracted = message("DocumentReference/1", status="entered-in-error")
     rows = read((None, note("good")), (None, retracted))
     assert rows == [row("good"), IN_ERROR]
+
+
+def about(subject):
+    reference = {"reference": subject} if isinstance(subject, str) else {"identifier": subject}
+    return {"subject": reference} if subject else {}
+
+
+@pytest.mark.parametrize(
+    ("mine", "its"),
+    [
+        ("Patient/1", "Patient/2"),
+        (f"{A}/Patient/1", "Patient/2"),
+        (f"{A}/Patient/1", f"{B}/Patient/1"),
+        ("Patient/1", "Group/1"),
+        ("urn:uuid:1", "urn:uuid:2"),
+        ({"system": "urn:x", "value": "1"}, {"system": "urn:x", "value": "2"}),
+    ],
+)
+def test_a_document_about_somebody_else_is_not_read_and_stays_a_row(mine, its):
+    refers = message("DocumentReference/1", **about(mine))
+    rows = read((None, note("theirs", **about(its))), (None, refers))
+    assert rows == [row("theirs"), ("5", None, ["subject_differs"])]
+    inside = message("#1", contained=[note("theirs", **about(its))], **about(mine))
+    assert read((None, inside)) == [("5", None, ["subject_differs"])]
+
+
+@pytest.mark.parametrize(
+    ("mine", "its"),
+    [
+        (None, "Patient/1"),
+        ("Patient/1", None),
+        ("Patient/1", "Patient/1/_history/3"),
+        (f"{A}/Patient/1", "Patient/1"),
+        ("Patient/1", "urn:uuid:1"),
+        ("Patient/1", {"value": "1"}),
+        ({"system": "urn:x", "value": "1"}, {"system": "urn:y", "value": "2"}),
+        ("Patient?identifier=urn:x|1", {"system": "urn:x", "value": "1"}),
+    ],
+)
+def test_a_document_that_may_be_about_the_same_person_is_read(mine, its):
+    refers = message("DocumentReference/1", **about(mine))
+    assert read((None, note("a", **about(its))), (None, refers)) == [("5", "a", [])]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}", re.ASCII)
@@ -11,6 +11,9 @@ _TYPE = re.compile(r"[A-Z][A-Za-z]{1,63}", re.ASCII)
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.\-]{0,63}", re.ASCII)
 _REFERENCE = re.compile(r"[A-Za-z0-9\-._~:/#|%]{1,300}", re.ASCII)
 _CONDITION = re.compile(r"[A-Z][A-Za-z]{1,63}\?identifier=(?P<identifier>[^&]{1,900})", re.ASCII)
+_LITERAL = re.compile(
+    r"(?:(?P<base>[^?|]*)/)?(?P<own>[A-Z][A-Za-z]{1,63}/[A-Za-z0-9\-.]{1,64})", re.ASCII
+)
 _HISTORY = re.compile(r"/_history/[^/]*$")
 
 
@@ -83,6 +86,37 @@ def _identifier(identifier: Any) -> str | None:
     parts = [identifier.get(key) for key in ("system", "value")]
     joined = "|".join(p for p in parts if isinstance(p, str))
     return joined if isinstance(parts[1], str) and _REFERENCE.fullmatch(joined) else None
+
+
+def of_another(one: Any, other: Any) -> bool:
+    """Say whether two References name two people or things, as far as they can be compared.
+
+    A literal reference can't be compared with an identifier or a URN, nor identifiers of two
+    systems with each other; such pairs may be one and the same.
+    """
+    names = [reference(one), reference(other)]
+    parts = [_parts_of(name) for name in names if name is not None]
+    if len(parts) < 2 or parts[0].kind != parts[1].kind:
+        return False
+    bases = {p.base for p in parts if p.base}
+    return parts[0].own != parts[1].own or len(bases) > 1
+
+
+class _Name(NamedTuple):
+    kind: str
+    own: str
+    base: str = ""
+
+
+def _parts_of(name: str) -> _Name:
+    """Part a reference: the kind of names that it can be compared with, its own part, a server."""
+    found = _LITERAL.fullmatch(name)
+    if found:
+        return _Name("literal", found["own"], found["base"] or "")
+    if _URN.fullmatch(name):
+        return _Name("urn", name)
+    system, _, value = name.rpartition("|")
+    return _Name(f"system {system}", value)
 
 
 def base_url(full_url: Any) -> str | None:

@@ -8,6 +8,7 @@ from attending.data.fhir.elements import (
     base_url,
     entered_in_error,
     items,
+    of_another,
     resource_id,
     resource_type,
     without_version,
@@ -68,6 +69,7 @@ class Known:
             for resolve in [self.resolver(x)]
             for name in references(x.resource.get("payload"), bounds)
             if (target := resolve(name)) is not None
+            and not of_another(x.resource.get("subject"), target.get("subject"))
         }
         """Identities of the resources that are read as a part of a message."""
 

@@ -41,7 +41,8 @@ _TOKEN = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|(?P<open_comment>\Z)))"
     r"|<(?P<close>/?)(?P<tag>[a-zA-Z][^\s/>]*+)"
     # A quotation mark counts only behind an equals sign, else it is a part of a name.
-    r"(?P<rest>(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))?+)*+)(?:>|(?P<open_tag>\Z))"
+    r"(?P<rest>(?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)*+)"
+    r"(?:>|(?P<open_tag>\Z))"
     r"|<(?:[!?]|/(?=[^a-zA-Z]))[^>]*+(?:>|(?P<open_other>\Z))",
     re.DOTALL,
 )

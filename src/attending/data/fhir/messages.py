@@ -101,7 +101,7 @@ def read_message(
 
 def _content(resource: Mapping[str, Any], kind: str, resolve: Resolve, bounds: Bounds) -> Content:
     if kind == MESSAGE:
-        content = read_payloads(resource.get("payload"), resolve, bounds)
+        content = read_payloads(resource, resolve, bounds)
     else:
         content = read_document(resource, bounds)
     if not resource.get("modifierExtension"):

@@ -17,6 +17,7 @@ REASONS = {
     "characters_broken": "a payload holds a NUL or half of a character",
     "text_too_long": "the message is longer than allowed",
     "entered_in_error": "the message, or a document it refers to, was entered in error",
+    "subject_differs": "a document it refers to is about somebody else",
     "modifier_extension": "an extension that changes the meaning is not understood",
     "not_a_resource": "not a FHIR resource",
 }

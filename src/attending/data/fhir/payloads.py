@@ -6,7 +6,13 @@ from typing import Any
 
 from attending.data.fhir.attachments import is_text, media_type, read_attachment
 from attending.data.fhir.bounds import Bounds
-from attending.data.fhir.elements import concept_text, entered_in_error, items, resource_type
+from attending.data.fhir.elements import (
+    concept_text,
+    entered_in_error,
+    items,
+    of_another,
+    resource_type,
+)
 from attending.data.fhir.parts import Part
 from attending.data.label_cells import sound
 
@@ -34,20 +40,22 @@ class Content:
     flags: tuple[str, ...] = ()
 
 
-def read_payloads(payloads: Any, resolve: Resolve, bounds: Bounds) -> Content:
+def read_payloads(message: Mapping[str, Any], resolve: Resolve, bounds: Bounds) -> Content:
     """Read the payloads of a Communication, R4 and R5 alike.
 
     R4 has ``contentString``, ``contentAttachment``, ``contentReference``; R5 has
     ``contentCodeableConcept`` in place of the string. All four are read wherever they stand. A
-    payload may hold only one of them; one that holds several is read in this order.
+    payload may hold only one of them; one that holds several is read in this order. A document
+    about somebody else than the message is not read.
     """
-    found = items(payloads)
+    found = items(message.get("payload"))
     if not found:
         return Content(None, flags=("no_payload",))
+    about = message.get("subject")
     parts = [
         (position, part)
         for position, payload in enumerate(found[: bounds.payloads])
-        for part in _parts(payload, resolve, bounds)
+        for part in _parts(payload, about, resolve, bounds)
     ]
     flags = ("payloads_left_out",) if len(found) > bounds.payloads else ()
     return join(parts, bounds, flags)
@@ -90,7 +98,7 @@ def join(parts: Sequence[tuple[int, Part]], bounds: Bounds, flags: Sequence[str]
     return Content(joined, tuple(pieces), tuple(dict.fromkeys(told)))
 
 
-def _parts(payload: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
+def _parts(payload: Any, about: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
     if not isinstance(payload, Mapping):
         return [Part(flag="content_missing")]
     parts: list[Part] = []
@@ -103,13 +111,13 @@ def _parts(payload: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
     if "contentAttachment" in payload:
         parts.append(read_attachment(payload["contentAttachment"], bounds))
     if "contentReference" in payload:
-        parts += _referred(payload["contentReference"], resolve, bounds)
+        parts += _referred(payload["contentReference"], about, resolve, bounds)
     if payload.get("modifierExtension"):
         parts.append(Part(flag="modifier_extension"))
     return parts or [Part(flag="content_missing")]
 
 
-def _referred(value: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
+def _referred(value: Any, about: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
     name = _name(value)
     target = resolve(name) if name is not None else None
     parts = _inline(target, bounds) if target is not None else []
@@ -117,6 +125,8 @@ def _referred(value: Any, resolve: Resolve, bounds: Bounds) -> list[Part]:
         return [Part(flag="unresolved_reference")]
     if entered_in_error(target):
         return [Part(flag="entered_in_error")]
+    if of_another(about, target.get("subject")):
+        return [Part(flag="subject_differs")]
     if target.get("modifierExtension"):
         parts.append(Part(flag="modifier_extension"))
     return parts
