@@ -1,4 +1,4 @@
-"""Speed of serving: an exported int8 student against its teacher and against a usual pipeline.
+"""Speed of serving: exported models against the teacher in torch and against a usual pipeline.
 
     attending train portal --holdout 0.2 --out teacher
     attending distil teacher portal --layers 3 --out student
@@ -8,14 +8,15 @@
     attending train portal --holdout 0.2 --recipe tfidf-logistic --out quick
     attending export teacher --int8 --rows portal --out thorough
     attending cascade quick thorough portal --out both
-    python benchmarks/serving.py teacher exported --cascade both
+    python benchmarks/serving.py teacher thorough --cascade both
 
 All answer the messages that were held out of training, one at a time, in turns: each round asks
-every system all messages. The exported student also gets them all at once, as under load in a
+every system all messages. The exported model also gets them all at once, as under load in a
 service or in ``score``: it still reads one by one, but every core one of its own. So does the
 cascade, where one is given. Ratios are per
 round; the median is quoted. The pipeline is transformers' own for text classification on the same
-encoder as the teacher's, untrained, since only its speed counts.
+encoder as the teacher's, untrained, since only its speed counts. The exported model may be a student
+or the teacher itself.
 """
 
 import argparse
@@ -41,8 +42,8 @@ from attending.models.store import load_model
 from attending.parts.sources import bundled_path
 from attending.records import Document
 
-TEACHER, EXPORTED, PIPELINE = "teacher in torch", "exported student", "transformers pipeline"
-TOGETHER = "exported student, a message on each core"
+TEACHER, EXPORTED, PIPELINE = "teacher in torch", "exported model", "transformers pipeline"
+TOGETHER = "exported model, a message on each core"
 CASCADE, CASCADE_TOGETHER = "cascade", "cascade, a message on each core"
 _WARM = 20
 _MOST_TOKENS = 256
