@@ -11,12 +11,11 @@
     python benchmarks/serving.py teacher thorough --cascade both
 
 All answer the messages that were held out of training, one at a time, in turns: each round asks
-every system all messages. The exported model also gets them all at once, as under load in a
-service or in ``score``: it still reads one by one, but every core one of its own. So does the
-cascade, where one is given. Ratios are per
-round; the median is quoted. The pipeline is transformers' own for text classification on the same
-encoder as the teacher's, untrained, since only its speed counts. The exported model may be a student
-or the teacher itself.
+every system all messages. The exported model, a student or the teacher itself, also gets them all
+at once, as under load in a service or in ``score``: it still reads one by one, but every core one
+of its own. So does the cascade, where one is given. Ratios are per round; the median is quoted. The
+pipeline is transformers' own for text classification on the same encoder as the teacher's,
+untrained, since only its speed counts.
 """
 
 import argparse
