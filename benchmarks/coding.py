@@ -66,7 +66,9 @@ _NETWORKS = {
     "caml": {**_LIGHT, "training.epochs": 30},
     "laat": {**_LIGHT, "training.epochs": 20, "encoder.hidden": 128},
     "lame": {**_LAME, **_NEW},
+    "lant": _WINDOW,
     "plant": _WINDOW,
+    "plant-bilstm": {**_LIGHT, "training.epochs": 12, "encoder.hidden": 128},
     "lame-evidence": _LAME,
 }
 _CODIESP = {"file": "codiesp/codiesp.jsonl.gz", "test": "dev"}

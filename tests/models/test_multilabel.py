@@ -11,6 +11,7 @@ from attending.models import network as networks
 from attending.models.network import Network, join
 from attending.models.neural import NeuralModel
 from attending.models.store import load_model, save_model
+from attending.parts.heads import prior_logits
 from attending.recipe import Recipe
 from attending.records import Document, Label, LabelSet
 from attending.tensors import TokenStates
@@ -278,3 +279,35 @@ def test_descriptions_pull_classifiers(tiny_recipe):
     network = Network(recipe, LABELS, texts=[d.text for d in DOCUMENTS])
     assert isinstance(fit(recipe, DOCUMENTS, LABELS, development=()).model, NeuralModel)
     assert network.head.label_vectors.shape == (4, 16)
+
+
+class TestBiases:
+    """Where a network starts: at the labels' shares of the training rows, if it may."""
+
+    COUNTS = (12, 3, 1, 0)
+
+    def biases(self, tiny_recipe, name, task="multi", **settings):
+        recipe = tiny_recipe(name).for_task(task).override(settings)
+        network = Network(recipe, LABELS, counts=self.COUNTS, documents=20)
+        out = getattr(network.head, "out", network.head)
+        return (out.biases if hasattr(out, "biases") else out.bias).detach()
+
+    def test_of_multi_label_networks(self, tiny_recipe):
+        wanted = prior_logits(self.COUNTS, 20)
+        for name in ("lame", "lant", "bert", "plm-icd"):
+            torch.testing.assert_close(self.biases(tiny_recipe, name), wanted, msg=name)
+
+    def test_a_loss_that_weighs_starts_where_it_will_end(self, tiny_recipe):
+        found = self.biases(tiny_recipe, "bert", **{"loss.kind": "balanced-bce"})
+        plain = prior_logits(self.COUNTS, 20)
+        gap = found - plain
+        torch.testing.assert_close(gap, gap[:1].expand_as(gap))
+        assert gap[0] > 0
+
+    def test_not_of_others(self, tiny_recipe):
+        for name, task, settings in (
+            ("lame", "single", {}),
+            ("lame", "multi", {"head.biases": "zero"}),
+            ("lame-evidence", "multi", {}),  # its words are heard first
+        ):
+            assert not self.biases(tiny_recipe, name, task, **settings).any(), name

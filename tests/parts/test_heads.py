@@ -9,7 +9,12 @@ from torch import nn
 
 from attending import registry
 from attending.errors import RecipeError, ShapeError
-from attending.parts.heads import build_identity, build_linear, build_per_label
+from attending.parts.heads import (
+    build_identity,
+    build_linear,
+    build_per_label,
+    prior_logits,
+)
 from attending.records import LabelSet
 from attending.specs import (
     IdentityHead,
@@ -219,3 +224,33 @@ def test_a_silenced_head_starts_from_zero_and_still_learns(spec, encoder):
             if p.grad is not None:
                 p.sub_(0.01 * p.grad)
     assert head(*read).mean() > 0
+
+
+class TestBiases:
+    COUNTS, DOCUMENTS = (90, 10, 0), 100
+
+    def test_prior_logits_by_hand(self):
+        found = prior_logits(self.COUNTS, self.DOCUMENTS, shift=-1.0)
+        odds = [90.5 / 10.5, 10.5 / 90.5, 0.5 / 100.5]
+        np.testing.assert_allclose(found, np.log(odds) + 1.0, rtol=1e-6)
+        assert prior_logits((5,), 5).isfinite().all()
+
+    @pytest.mark.parametrize(
+        "spec", [LinearHead(), PerLabelHead(), LameHead(), SharedHead(), LameHead(shared=True),
+                 MatchHead()],
+    )  # fmt: skip
+    def test_a_head_starts_at_the_labels_shares(self, encoder, spec):
+        head = registry.build(spec, encoder=encoder, labels=LABELS, width=encoder.width).eval()
+        wanted = prior_logits(self.COUNTS, self.DOCUMENTS)
+        head.start_at(wanted)
+        head.silence()
+        states = LabelStates(torch.zeros(3, encoder.width))
+        context = torch.randn(4, 3, encoder.width)
+        found = head(context, states) if head.per_label else head(context[:, 0])
+        own = isinstance(spec, (LinearHead, PerLabelHead)) or spec == LameHead()
+        if own:
+            torch.testing.assert_close(found, wanted.expand(4, 3))
+        else:  # one bias for all: their mean probability
+            torch.testing.assert_close(
+                found.sigmoid(), wanted.sigmoid().mean().expand(4, 3), rtol=1e-4, atol=1e-5
+            )

@@ -13,6 +13,7 @@ from attending import registry
 from attending.errors import RecipeError
 from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
+from attending.parts.heads import prior_logits
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.tensors import (
@@ -88,7 +89,9 @@ class Network(nn.Module):
         self.planting = None
         if ranked is not None and ranked.plants:
             self.planting = registry.build(ranked, words=words or 0, **context)
-        if self.lexical is not None:
+        if self.lexical is None:
+            self._start_at_prior(recipe, counts, documents)
+        else:
             # So that the network starts from what the words say, and learns what they leave open.
             getattr(self.head, "silence", lambda: None)()
         self.pool: str = recipe["windows"].pool
@@ -104,6 +107,16 @@ class Network(nn.Module):
             )
         self.joins: bool = self.label_wise and recipe["windows"].join == "tokens"
         self._require_parts(recipe)
+
+    def _start_at_prior(
+        self, recipe: Recipe, counts: Sequence[int] | None, documents: int | None
+    ) -> None:
+        """Start from how often labels are, where there may be any number of them."""
+        wanted = getattr(recipe["head"], "biases", None) == "prior"
+        if wanted and recipe.task == "multi" and counts is not None and documents:
+            self.head.start_at(
+                prior_logits(counts, documents, recipe["loss"].shift(counts, documents))
+            )
 
     def _require_parts(self, recipe: Recipe) -> None:
         """Refuse settings that the other parts would leave without effect."""

@@ -2,8 +2,11 @@
 
 A head with ``per_label`` reads one context per label, ``forward(context (B, l, H'), labels,
 which)``, for the l labels that ``which`` picks out of all; the others read one context a document.
-``silence`` makes a head start from logits of 0, where something else is to be heard first.
+``silence`` makes a head start from logits of 0, where something else is to be heard first;
+``start_at`` sets its biases to logits (L,), a single bias to that of their mean probability.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +27,28 @@ from attending.tensors import LabelStates
 ALL = slice(None)
 
 
+def prior_logits(counts: Sequence[int], documents: int, shift: float = 0.0) -> Tensor:
+    """Return the logits (L,) that labels have before anything is known of a document.
+
+    These are the log odds of their shares of the training rows, with half a row added on either
+    side. Where biases start at 0, a network spends its first hundreds of steps on learning that
+    most labels are rare, and of a thousand labels it may learn nothing else.
+    Source: Lin et al. 2017, "Focal loss for dense object detection", section 4.1, where one prior
+    serves all classes.
+
+    Args:
+        counts: Training rows of each label.
+        documents: Training rows with a label.
+        shift: What the loss has added to trained logits for true probabilities.
+    """
+    own = torch.tensor(list(counts), dtype=torch.float64)
+    return (torch.log((own + 0.5) / (documents - own + 0.5)) - shift).float()
+
+
+def _mean_logit(logits: Tensor) -> Tensor:
+    return torch.logit(torch.sigmoid(logits.double()).mean()).float()
+
+
 class Linear(nn.Module):
     """Optional dense tanh layer, dropout, one linear map: (N, H) to (N, L)."""
 
@@ -40,6 +65,10 @@ class Linear(nn.Module):
     def silence(self) -> None:
         """Start from logits of 0."""
         nn.init.zeros_(self.out.weight)
+
+    def start_at(self, logits: Tensor) -> None:
+        """Start from logits (L,)."""
+        self.out.bias.data.copy_(logits)
 
     def forward(self, context: Tensor) -> Tensor:
         """Score contexts (N, H); returns logits (N, L)."""
@@ -74,6 +103,10 @@ class PerLabel(nn.Module):
         """Start from logits of 0."""
         nn.init.zeros_(self.weights)
 
+    def start_at(self, logits: Tensor) -> None:
+        """Start from logits (L,)."""
+        self.biases.data.copy_(logits)
+
     @property
     def label_vectors(self) -> Tensor:
         """The labels' weights (L, H'), which description-pull draws to the descriptions."""
@@ -102,6 +135,10 @@ class Shared(nn.Module):
     def silence(self) -> None:
         """Start from logits of 0."""
         nn.init.zeros_(self.out.weight)
+
+    def start_at(self, logits: Tensor) -> None:
+        """Start from the logit of the mean probability of logits (L,)."""
+        self.out.bias.data.fill_(_mean_logit(logits))
 
     def forward(
         self, context: Tensor, labels: LabelStates | None = None, which: slice | Tensor = ALL
@@ -134,6 +171,10 @@ class Lame(nn.Module):
     def silence(self) -> None:
         """Start from logits of 0."""
         self.out.silence()
+
+    def start_at(self, logits: Tensor) -> None:
+        """Start from logits (L,), as ``out`` can."""
+        self.out.start_at(logits)
 
     def forward(
         self, context: Tensor, labels: LabelStates | None = None, which: slice | Tensor = ALL
@@ -175,6 +216,10 @@ class Match(nn.Module):
         """Start from logits of 0, if there is a map."""
         if self.map is not None:
             nn.init.zeros_(self.map.weight)
+
+    def start_at(self, logits: Tensor) -> None:
+        """Start from the logit of the mean probability of logits (L,)."""
+        self.bias.data.fill_(_mean_logit(logits))
 
     def forward(self, context: Tensor, labels: LabelStates, which: slice | Tensor = ALL) -> Tensor:
         """Score contexts (B, l, H') against labels (l, H); returns logits (B, l).

@@ -33,7 +33,9 @@ from attending.serve.schemas import (
 from attending.serve.service import NOTICE, problems, service_of, who
 
 _PAGE = 1000
-_TOLD = ("data_fingerprint", "label_counts", "rows", "seed", "versions", "encoder", "export")
+_TOLD = (
+    "data_fingerprint", "label_counts", "rows", "seed", "versions", "encoder", "export", "cascade",
+)  # fmt: skip
 
 router = APIRouter(prefix="/v1")
 inbox = APIRouter(prefix="/v1")

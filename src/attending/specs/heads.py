@@ -7,7 +7,17 @@ from pydantic import Field
 from attending.specs.base import Spec
 
 
-class LinearHead(Spec):
+class _Head(Spec):
+    """What heads with biases have in common; fills no slot by itself."""
+
+    biases: Literal["prior", "zero"] = Field(
+        "prior",
+        description="where documents have any number of labels, prior: biases start at the log "
+        "odds of the label's share of training rows; zero: every label starts at one half",
+    )
+
+
+class LinearHead(_Head):
     """Dense and tanh (optional), dropout, one linear map to the labels."""
 
     slot: ClassVar[str] = "head"
@@ -16,7 +26,7 @@ class LinearHead(Spec):
     dropout: float = Field(0.1, ge=0, lt=1, description="before the last linear map")
 
 
-class PerLabelHead(Spec):
+class PerLabelHead(_Head):
     """Each label's own weights, dot product with its own context (CAML, LAAT)."""
 
     slot: ClassVar[str] = "head"
@@ -27,7 +37,7 @@ class PerLabelHead(Spec):
     )
 
 
-class SharedHead(Spec):
+class SharedHead(_Head):
     """One linear map of the context for all labels: scores labels that no row trained."""
 
     slot: ClassVar[str] = "head"
@@ -35,7 +45,7 @@ class SharedHead(Spec):
     dropout: float = Field(0.1, ge=0, lt=1, description="on the contexts")
 
 
-class LameHead(Spec):
+class LameHead(_Head):
     """Two tanh layers shared by all labels, then one vector per label (LAME)."""
 
     slot: ClassVar[str] = "head"
@@ -48,7 +58,7 @@ class LameHead(Spec):
     )
 
 
-class MatchHead(Spec):
+class MatchHead(_Head):
     """Dot product of a label's context and its vector: scores labels that no row trained."""
 
     slot: ClassVar[str] = "head"

@@ -49,7 +49,10 @@ class PlantedScores(Planting):
         "nothing is planted",
     )
     static_weight: float = Field(
-        1.0, ge=0, description="starting weight of the relevance itself, for a label's best words"
+        8.0,
+        ge=0,
+        description="starting weight of the relevance itself, for a label's best words; at 1 "
+        "attention over hundreds of tokens is nearly even",
     )
     tokens: int = Field(
         0, ge=0, description="tokens of a document that a label may attend to; 0: all"
