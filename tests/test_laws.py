@@ -38,7 +38,7 @@ TAUGHT_BY = {
 MORE_EPOCHS = {
     "bilstm-attention": 60,
     "lame-frozen": 150,
-    "plant-awd-lstm": 80,
+    "plant-awd-lstm": 120,
     "label-description": 40,
     "label-description-as-published": 40,
     "textcnn": 60,
