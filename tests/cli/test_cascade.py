@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from attending.cli.also import MoreRows
+from attending.cli.origin import Holdout, Origin, of_both
+
 from .conftest import write_csv
 
 HEAD = ("id", "text", "label")
@@ -152,3 +155,37 @@ def test_rows_that_trained_one_of_both_choose_nothing(run, models, portal):
     assert done.code == 0, done.err
     kept = [read(f"both/{part}/development.json") for part in ("first", "second")]
     assert 0 < done.json["rows"] < min(len(body["truth"]) for body in kept)
+
+
+def test_only_what_neither_was_trained_on_counts_as_held_out(run, models, portal):
+    """The quick model was trained on all rows, the other one on half of them."""
+    done = run(
+        "cascade", models / "thorough", models / "half", portal / "other.csv", "--out", "all"
+    )
+    assert done.code == 0, done.err
+    done = run("evaluate", models / "half", portal / "train.csv", "--out", "alone")
+    assert "held out of training" in done.err
+    done = run("evaluate", "all", portal / "train.csv")
+    assert "held out of training" not in done.err and "trained" in done.err
+    assert run("evaluate", "all", portal / "train.csv", "--only-holdout", "--out", "x").code == 2
+
+
+def origin(file="a.csv", fingerprint="a", held=None, **more):
+    holdout = None if held is None else Holdout("label", 0.5, 1, None, held)
+    return Origin(file, fingerprint, 9, {}, holdout=holdout, **more)
+
+
+def test_what_both_were_trained_on():
+    assert of_both(origin(held=(1, 2, 3)), origin(held=(2, 3, 4)), False).holdout.positions == (
+        2,
+        3,
+    )
+    for first in (origin(), origin(held=(1,))):
+        assert of_both(first, origin(held=(2,)), False).holdout is None
+    other = MoreRows("b.csv", "b", 9)
+    found = of_both(origin("b.csv", "b"), origin(held=(2,), also=(MoreRows("c", "c", 1),)), False)
+    assert found.holdout.positions == (2,) and found.also == (MoreRows("c", "c", 1), other)
+    assert of_both(None, origin(held=(2,)), True).holdout.positions == (2,)
+    assert of_both(None, origin(held=(2,)), False).holdout is None
+    assert of_both(origin(held=(2,)), None, False).holdout is None
+    assert of_both(None, None, True) is None

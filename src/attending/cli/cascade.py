@@ -10,6 +10,7 @@ from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.decide import development_part, kept_settings, settle_anew
+from attending.cli.origin import Origin, of_both
 from attending.cli.progress import Progress
 from attending.cli.rows import unreadable_lines
 from attending.cli.tables import facts
@@ -109,7 +110,13 @@ def cascade(
         )
     settled = _settle(screen, made, part, unknown_labels)
     parity = _compared(made, part)
-    _write(made, margin, parity, settled, second, out, force)
+    rows = "data_fingerprint"
+    origin = of_both(
+        Origin.read(Path(first)),
+        Origin.read(Path(second)),
+        same_rows=quick.facts.get(rows) == thorough.facts.get(rows),
+    )
+    _write(made, margin, parity, settled, origin, out, force)
     if json:
         screen.data({"written": str(out)} | _told(margin, parity))
     else:
@@ -168,20 +175,17 @@ def _write(
     margin: "Margin",
     parity: "Parity",
     settled: "tuple[DevelopmentScores | None, dict[str, float]]",
-    second: str,
+    origin: Origin | None,
     out: Path,
     force: bool,
 ) -> None:
-    import shutil
-
-    from attending.cli.origin import FILE
     from attending.models.store import save_model
 
     model.facts = {**model.facts, "cascade": _told(margin, parity)}
     scores, figures = settled
     folder = save_model(model, out, metrics=figures, force=force)
-    if (Path(second) / FILE).is_file():
-        shutil.copyfile(Path(second) / FILE, folder / FILE)
+    if origin is not None:
+        origin.write(folder)
     if scores is not None:
         scores.write(folder)
     card = folder / "README.md"

@@ -95,6 +95,33 @@ class Origin:
         return corpus.fingerprint == self.fingerprint
 
 
+def of_both(first: Origin | None, second: Origin | None, same_rows: bool) -> Origin | None:
+    """Return what two models that answer as one were trained on.
+
+    Held out is only what neither of them saw. Where one doesn't say what it was trained on, that
+    is known if both were trained on the same rows, else nothing counts as held out.
+
+    Args:
+        first: Of one model.
+        second: Of the other; its file stays the one that is known with its columns.
+        same_rows: Whether their training rows are the same.
+    """
+    if first is None or second is None:
+        known = second or first
+        return known if known is None or same_rows else replace(known, holdout=None)
+    if first.fingerprint != second.fingerprint:
+        own = MoreRows(first.file, first.fingerprint, first.documents)
+        return replace(second, also=(*second.also, own, *first.also))
+    held = second.holdout
+    if held is not None:
+        others = set(first.holdout.positions) if first.holdout else set()
+        positions = tuple(i for i in held.positions if i in others)
+        held = replace(held, positions=positions) if positions else None
+    more = tuple(x for x in first.also if x not in second.also)
+    development = second.development or first.development
+    return replace(second, holdout=held, also=second.also + more, development=development)
+
+
 def _holdout(body: Mapping[str, Any]) -> Holdout:
     groups = body["groups"]
     lists = {"positions": tuple(body["positions"]), "notes": tuple(body["notes"])}
