@@ -215,3 +215,23 @@ def test_what_the_second_model_decides_by_is_kept(linear, neural, messages):
     made = CascadeModel(linear, second, 1.0)
     assert made.decision == Decision(abstain_below=0.999)
     assert all(p.abstained for p in made.predict(messages))
+
+
+def test_scores_of_both_joined_are_those_of_the_cascade(cascade, messages):
+    rows = [*messages, BLANK, BROKEN]
+    joined = cascade.joined(cascade.first.scores(rows), cascade.second.scores(rows))
+    for a, b in zip(joined, cascade.scores(rows), strict=True):
+        assert a.status == b.status
+        assert (a.logits is None) == (b.logits is None)
+        if a.logits is not None:
+            np.testing.assert_allclose(np.exp(a.logits), np.exp(b.logits), atol=1e-6)
+
+
+def test_rows_are_scored_once_where_scores_are_given(linear, neural, messages):
+    class Deaf(Other):
+        def scores(self, rows, *, progress=None):
+            raise AssertionError("scored again")
+
+    scored = linear.scores(messages), neural.scores(messages)
+    found = make_cascade(Deaf(linear), Deaf(neural), messages, scored=scored)[1]
+    assert found == make_cascade(linear, neural, messages)[1]

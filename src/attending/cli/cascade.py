@@ -1,8 +1,8 @@
 """``attending cascade``: a quick model for the sure cases, a thorough one for the others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,7 @@ from attending.errors import DataError
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
     from attending.export.parity import Parity
+    from attending.models.base import Scored
     from attending.models.cascade import CascadeModel
     from attending.models.development import DevelopmentScores
     from attending.training.cascade import Margin
@@ -82,12 +83,12 @@ def cascade(
 ) -> None:
     """Join two models: FIRST answers where it is sure, SECOND all else.
 
-    Most messages are easy. A model on word counts answers in a tenth of a millisecond, and where it
-    is sure, an encoder nearly always agrees. The margin between sure and unsure is the smallest at
-    which no more than a share of all answers is other than SECOND's alone. Where rows have labels,
-    calibration, recalls to keep and the band of SECOND are settled again for both together. The
-    folder is used as any model's.
+    Most messages are easy, and where a model on word counts is sure, an encoder nearly always
+    agrees. The margin between sure and unsure is the smallest at which no more than a share of all
+    answers is other than SECOND's alone. Where rows have labels, calibration, recalls to keep and
+    the band of SECOND are settled again for both together. The folder is used as any model's.
     """
+    from attending.data.labels import require_known
     from attending.models.store import load_model, require_free
     from attending.training.cascade import CHANGED, make_cascade
 
@@ -103,13 +104,16 @@ def cascade(
     screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
     models = {Path(first): quick, Path(second): thorough}
     part = development_part(screen, models, file, corpus, encoding)
+    part = require_known(part, thorough.labels, unknown_labels)
     allowed = CHANGED if changed is None else changed
-    with Progress(screen, "comparing") as progress:
-        made, margin = make_cascade(
-            quick, thorough, part.rows, changed=allowed, share=share, progress=progress
-        )
-    settled = _settle(screen, made, part, unknown_labels)
-    parity = _compared(made, part)
+    with Progress(screen, "scoring") as progress:
+        scored = quick.scores(part.rows), thorough.scores(part.rows, progress=progress)
+    made, margin = make_cascade(
+        quick, thorough, part.rows, changed=allowed, share=share, scored=scored
+    )
+    both = made.joined(*scored)
+    settled = _settle(screen, made, part, both)
+    parity = _compared(made, part, both, scored[1])
     rows = "data_fingerprint"
     origin = of_both(
         Origin.read(Path(first)),
@@ -120,7 +124,7 @@ def cascade(
     if json:
         screen.data({"written": str(out)} | _told(margin, parity))
     else:
-        screen.show(facts(_facts(made, margin, parity, out)))
+        screen.show(facts([*_described(made, margin, parity), ("written", str(out))]))
 
 
 def _require_one_wish(changed: float | None, share: float | None) -> None:
@@ -133,7 +137,7 @@ def _require_one_wish(changed: float | None, share: float | None) -> None:
 
 
 def _settle(
-    screen: Screen, model: "CascadeModel", part: "Corpus", unknown: Literal["error", "skip"]
+    screen: Screen, model: "CascadeModel", part: "Corpus", scored: "Sequence[Scored]"
 ) -> "tuple[DevelopmentScores | None, dict[str, float]]":
     """Settle the decision of both together, where there are labels to settle it on.
 
@@ -143,15 +147,19 @@ def _settle(
     Raises:
         DataError: If there are none, and recalls or a band are to be kept.
     """
-    from attending.data.labels import require_known
+    from attending.records import Document
     from attending.training.score import development_score
 
-    labelled = [d for d in part if d.labels is not None]
+    labelled = [
+        (row, found)
+        for row, found in zip(part.rows, scored, strict=True)
+        if isinstance(row, Document) and row.labels is not None
+    ]
     if labelled:
-        known = list(require_known(part.with_documents(labelled), model.labels, unknown))
-        model.decision, scores = settle_anew(screen, model, known, kept_settings(model))
-        figures = development_score(model.scores(known), known, model.labels, model.decision)
-        return scores, figures
+        documents, own = [row for row, _ in labelled], [found for _, found in labelled]
+        settings = kept_settings(model)
+        model.decision, scores = settle_anew(screen, model, documents, settings, own)
+        return scores, development_score(own, documents, model.labels, model.decision)
     if model.decision.recall_floors or model.decision.abstention:
         raise DataError(
             "the second model keeps recalls or hands rows over, which takes labels to settle again",
@@ -162,12 +170,15 @@ def _settle(
     return None, {}
 
 
-def _compared(model: "CascadeModel", part: "Corpus") -> "Parity":
+def _compared(
+    model: "CascadeModel", part: "Corpus", both: "Sequence[Scored]", second: "Sequence[Scored]"
+) -> "Parity":
     """Compare the cascade's answers with those of the second model alone."""
     from attending.export.parity import Answers, compare
 
-    alone, both = (Answers.of(m, part.rows, None) for m in (model.second, model))
-    return compare(alone, both, part.rows, "single", model.facts.get("label_counts", {}))
+    rows = part.rows
+    found = Answers.of(model.second, rows, None, second), Answers.of(model, rows, None, both)
+    return compare(*found, rows, "single", model.facts.get("label_counts", {}))
 
 
 def _write(
@@ -203,12 +214,6 @@ def _told(margin: "Margin", parity: "Parity") -> dict[str, object]:
         "changed": parity.changed,
         "macro_f1": parity.macro_f1,
     }
-
-
-def _facts(
-    model: "CascadeModel", margin: "Margin", parity: "Parity", out: Path
-) -> list[tuple[str, str]]:
-    return [*_described(model, margin, parity), ("written", str(out))]
 
 
 def _described(

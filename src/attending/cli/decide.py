@@ -30,7 +30,7 @@ from attending.errors import DataError
 
 if TYPE_CHECKING:
     from attending.data.corpora import Corpus
-    from attending.models.base import Model
+    from attending.models.base import Model, Scored
     from attending.models.development import DevelopmentScores
     from attending.parts.decoders import Decision
     from attending.records import Document
@@ -179,7 +179,7 @@ def development_part(
             where=file,
             step="Name a file of rows that they haven't seen.",
         )
-    if part is not corpus and part.fingerprint != corpus.fingerprint:
+    if part is not corpus:
         screen.tell(
             "note",
             f"on the {len(part):,} development rows of the file that the model was trained on; "
@@ -263,9 +263,15 @@ def _labelled(screen: Screen, corpus: "Corpus", file: str) -> list["Document"]:
 
 
 def settle_anew(
-    screen: Screen, model: "Model", documents: Sequence["Document"], settings: Mapping[str, Any]
+    screen: Screen,
+    model: "Model",
+    documents: Sequence["Document"],
+    settings: Mapping[str, Any],
+    scored: "Sequence[Scored] | None" = None,
 ) -> tuple["Decision", "DevelopmentScores | None"]:
     """Return the new decision and the scores under it.
+
+    ``scored`` are the model's scores of the documents, where they are known already.
 
     Raises:
         DataError: If a recall floor or a band that was asked for can't be had.
@@ -284,8 +290,9 @@ def settle_anew(
     wanted = _wanted(recipe)
     if recipe.task == "single":
         require_floors(model.labels, wanted)
-    with Progress(screen, "scoring") as progress:
-        scored = model.scores(documents, progress=progress)
+    if scored is None:
+        with Progress(screen, "scoring") as progress:
+            scored = model.scores(documents, progress=progress)
     decision, reason = settle_again(model, documents, recipe, scored=scored)
     missing = [label for label in wanted if label not in decision.recall_floors]
     asked = any(settings.get(f"decoder.abstain_{k}") for k in ("share", "accuracy"))

@@ -174,9 +174,18 @@ class Answers:
     decision: Mapping[str, Any]
 
     @classmethod
-    def of(cls, model: Model, rows: Sequence[Row], method: str | None) -> "Answers":
-        """Ask a model; token scores by ``method`` are of the first documents it can read."""
-        scored = model.scores(rows)
+    def of(
+        cls,
+        model: Model,
+        rows: Sequence[Row],
+        method: str | None,
+        scored: Sequence[Scored] | None = None,
+    ) -> "Answers":
+        """Ask a model; token scores by ``method`` are of the first documents it can read.
+
+        ``scored`` are its scores of the rows, where they are known already.
+        """
+        scored = model.scores(rows) if scored is None else scored
         known = [s.logits for s in scored if s.logits is not None]
         logits = np.stack(known) if known else np.zeros((0, len(model.labels)))
         predictions = decide(rows, scored, model.labels, model.decision)

@@ -67,7 +67,6 @@ class CascadeModel:
     ) -> None:
         require_alike(first, second)
         self.first, self.second, self.margin = first, second, margin
-        self.parts = dict(zip(PARTS, (first, second), strict=True))
         self.recipe: Recipe = second.recipe
         self.labels: LabelSet = second.labels
         self.decision = decision or of_probabilities(second.decision)
@@ -75,6 +74,11 @@ class CascadeModel:
             **(second.facts if facts is None else facts),
             "family": FAMILY,
         }
+
+    @property
+    def parts(self) -> Mapping[str, Model]:
+        """Both models, by the names of their folders."""
+        return dict(zip(PARTS, (self.first, self.second), strict=True))
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -87,20 +91,29 @@ class CascadeModel:
         passed = np.flatnonzero(~self.settled(found)).tolist()
         tell = shifted(progress, len(rows) - len(passed), len(rows))
         later = self.second.scores([rows[i] for i in passed], progress=tell) if passed else []
-        for i, scored in zip(passed, later, strict=True):
-            found[i] = logarithms(self.second, scored)
+        for i, scored in zip(passed, logarithms(self.second, later), strict=True):
+            found[i] = scored
         if progress is not None and not passed:
             progress(len(rows), len(rows))
         return found
 
     def first_scores(self, rows: Sequence[Row]) -> list[Scored]:
         """Return the logarithm of the probabilities that the first model gives each row."""
-        return [logarithms(self.first, s) for s in self.first.scores(rows)]
+        return logarithms(self.first, self.first.scores(rows))
 
-    def settled(self, scored: Sequence[Scored]) -> NDArray[np.bool_]:
-        """Return which rows the first model answers, (N,), by its scores of them."""
-        leads = [-1.0 if s.logits is None else _lead(s.logits) for s in scored]
-        return np.array(leads, float) >= self.margin
+    def settled(self, found: Sequence[Scored]) -> NDArray[np.bool_]:
+        """Return which rows the first model answers, (N,), by its ``first_scores`` of them."""
+        read = np.array([s.logits is not None for s in found], bool)
+        sure = np.zeros(len(found), bool)
+        if read.any():
+            sure[read] = leads(probabilities(found)) >= self.margin
+        return sure
+
+    def joined(self, first: Sequence[Scored], second: Sequence[Scored]) -> list[Scored]:
+        """Return what ``scores`` would, of rows that both models have scored."""
+        quick, thorough = logarithms(self.first, first), logarithms(self.second, second)
+        sure = self.settled(quick)
+        return [a if s else b for s, a, b in zip(sure, quick, thorough, strict=True)]
 
     def predict(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Prediction]:
         """Return a prediction for each row, in order."""
@@ -186,23 +199,29 @@ def require_alike(first: Model, second: Model) -> None:
         )
 
 
-def logarithms(model: Model, scored: Scored) -> Scored:
-    """Return a row's scores as logarithms of the probabilities that a model gives."""
-    if scored.logits is None:
-        return scored
-    probabilities = model.decision.probabilities(scored.logits[None])[0]
+def logarithms(model: Model, scored: Sequence[Scored]) -> list[Scored]:
+    """Return rows' scores as logarithms of the probabilities that a model gives."""
+    known = [s.logits for s in scored if s.logits is not None]
+    if not known:
+        return list(scored)
     tiny = np.finfo(np.float64).tiny
-    return replace(scored, logits=np.log(np.maximum(probabilities, tiny)))
+    rows = iter(np.log(np.maximum(model.decision.probabilities(np.stack(known)), tiny)))
+    return [s if s.logits is None else replace(s, logits=next(rows)) for s in scored]
+
+
+def probabilities(found: Sequence[Scored]) -> NDArray[np.float64]:
+    """Return the probabilities (N', L) that logarithms are of, for rows that were read."""
+    return np.exp(np.stack([s.logits for s in found if s.logits is not None]))
+
+
+def leads(known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far the best label of each row (N, L) is ahead of the next, (N,)."""
+    return lead(known, known.argmax(axis=1))
 
 
 def of_probabilities(decision: Decision) -> Decision:
     """Return a decision as it is on logarithms of probabilities that it has calibrated."""
     return replace(decision, temperature=1.0, scales=(), biases=())
-
-
-def _lead(logarithms: NDArray[np.float64]) -> float:
-    probabilities = np.exp(logarithms)[None]
-    return float(lead(probabilities, probabilities.argmax(axis=1))[0])
 
 
 def _read_margin(path: Path) -> float:

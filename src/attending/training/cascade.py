@@ -7,9 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import ModelError
-from attending.models.base import Model, Progress
-from attending.models.cascade import CascadeModel, logarithms, require_alike
-from attending.parts.choices import lead
+from attending.models.base import Model, Progress, Scored
+from attending.models.cascade import (
+    CascadeModel,
+    leads,
+    logarithms,
+    of_probabilities,
+    probabilities,
+    require_alike,
+)
 from attending.records import Row
 
 CHANGED = 0.02
@@ -40,6 +46,7 @@ def make_cascade(
     *,
     changed: float = CHANGED,
     share: float | None = None,
+    scored: tuple[Sequence[Scored], Sequence[Scored]] | None = None,
     progress: Progress | None = None,
 ) -> tuple[CascadeModel, Margin]:
     """Return the cascade of two models, with the margin that unseen rows ask for.
@@ -55,6 +62,7 @@ def make_cascade(
         rows: Rows that trained neither.
         changed: Share of answers, from 0 to 1.
         share: Share of rows that the first model is to answer, between 0 and 1.
+        scored: Both models' scores of the rows, where they are known already.
         progress: Told of the rows that the second model has scored.
 
     Raises:
@@ -62,41 +70,30 @@ def make_cascade(
             model agrees too rarely to answer any.
     """
     require_alike(first, second)
-    whole = CascadeModel(first, second, 1.0)
-    quick, thorough = _read_by_both(first, second, rows, progress)
-    leads = lead(quick, quick.argmax(axis=1))
-    decision, labels = whole.decision, whole.labels
-    other = decision.best(quick, labels) != decision.best(thorough, labels)
-    found = margin_for(leads, other, changed) if share is None else _share(leads, other, share)
-    return CascadeModel(first, second, found.margin), found
-
-
-def _read_by_both(
-    first: Model, second: Model, rows: Sequence[Row], progress: Progress | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return probabilities (N, L) of both, of the rows that both can read."""
-    told = {id(second): progress}
-    scored = [
-        [logarithms(model, s).logits for s in model.scores(rows, progress=told.get(id(model)))]
-        for model in (first, second)
-    ]
-    both = [(a, b) for a, b in zip(*scored, strict=True) if a is not None and b is not None]
+    if scored is None:
+        scored = first.scores(rows), second.scores(rows, progress=progress)
+    pairs = zip(logarithms(first, scored[0]), logarithms(second, scored[1]), strict=True)
+    both = [(a, b) for a, b in pairs if a.logits is not None and b.logits is not None]
     if not both:
         raise ModelError(
             "a cascade's margin is chosen on real rows, and both models read none of these",
             found=f"{len(rows):,} rows",
             step="Name others, or the column of their texts.",
         )
-    quick, thorough = (np.exp(np.stack(found)) for found in zip(*both, strict=True))
-    return quick, thorough
+    quick, thorough = (probabilities(found) for found in zip(*both, strict=True))
+    decision, labels = of_probabilities(second.decision), second.labels
+    other = decision.best(quick, labels) != decision.best(thorough, labels)
+    ahead = leads(quick)
+    found = margin_for(ahead, other, changed) if share is None else _share(ahead, other, share)
+    return CascadeModel(first, second, found.margin), found
 
 
-def margin_for(leads: NDArray[np.float64], other: NDArray[np.bool_], changed: float) -> Margin:
+def margin_for(ahead: NDArray[np.float64], other: NDArray[np.bool_], changed: float) -> Margin:
     """Return the smallest margin above which at most a share of all rows is answered otherwise."""
-    for margin in np.unique(leads):
-        kept = leads >= margin
-        if other[kept].sum() <= changed * len(leads):
-            return _of(float(margin), leads, other)
+    for margin in np.unique(ahead):
+        kept = ahead >= margin
+        if other[kept].sum() <= changed * len(ahead):
+            return _of(float(margin), ahead, other)
     raise ModelError(
         "the first model is never sure enough: where it is surest, it still answers otherwise than "
         "the second",
@@ -105,11 +102,11 @@ def margin_for(leads: NDArray[np.float64], other: NDArray[np.bool_], changed: fl
     )
 
 
-def _share(leads: NDArray[np.float64], other: NDArray[np.bool_], share: float) -> Margin:
-    wanted = max(1, int(share * len(leads) + 0.5))
-    return _of(float(np.sort(leads)[-wanted]), leads, other)
+def _share(ahead: NDArray[np.float64], other: NDArray[np.bool_], share: float) -> Margin:
+    wanted = max(1, int(share * len(ahead) + 0.5))
+    return _of(float(np.sort(ahead)[-wanted]), ahead, other)
 
 
-def _of(margin: float, leads: NDArray[np.float64], other: NDArray[np.bool_]) -> Margin:
-    kept = leads >= margin
-    return Margin(margin, len(leads), int(kept.sum()), int(other[kept].sum()))
+def _of(margin: float, ahead: NDArray[np.float64], other: NDArray[np.bool_]) -> Margin:
+    kept = ahead >= margin
+    return Margin(margin, len(ahead), int(kept.sum()), int(other[kept].sum()))
