@@ -12,7 +12,7 @@ from attending.cli.console import Screen
 from attending.cli.decide import development_part, kept_settings, settle_anew
 from attending.cli.origin import Origin, of_both
 from attending.cli.progress import Progress
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.tables import facts
 from attending.errors import DataError
 
@@ -100,8 +100,7 @@ def cascade(
     quick, thorough = load_model(first), load_model(second)
     columns = Columns(text, label, id, None, None, where, encoding)
     corpus = columns.load(file)
-    screen.tell_all("note", corpus.notes)
-    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    tell_reading(screen, corpus)
     models = {Path(first): quick, Path(second): thorough}
     part = development_part(screen, models, file, corpus, encoding)
     part = require_known(part, thorough.labels, unknown_labels)

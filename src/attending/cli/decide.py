@@ -24,7 +24,7 @@ from attending.cli.constraints import (
 )
 from attending.cli.origin import Origin, as_trained
 from attending.cli.progress import Progress
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.tables import facts
 from attending.errors import DataError
 
@@ -91,8 +91,7 @@ def decide(
     loaded = load_model(model)
     settings = kept_settings(loaded, recall_floor, surely, abstain, abstain_by, calibrate)
     corpus = columns.load(file)
-    screen.tell_all("note", corpus.notes)
-    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    tell_reading(screen, corpus)
     part = development_part(screen, {Path(model): loaded}, file, corpus, encoding)
     known = require_known(part, loaded.labels, unknown_labels)
     documents = _labelled(screen, known, file)

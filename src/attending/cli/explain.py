@@ -12,7 +12,7 @@ from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.explain_spans import explain_tagger, refuse_word_options
 from attending.cli.progress import Progress
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading, unreadable_lines
 from attending.cli.tables import facts, table
 from attending.errors import DataError
 
@@ -125,8 +125,7 @@ def explain(
              "--faithfulness": faithfulness},
         )  # fmt: skip
         corpus = spans.load_texts(file, how, columns)
-        screen.tell_all("note", corpus.notes)
-        screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+        tell_reading(screen, corpus)
         rows, total = _chosen(corpus, ids, limit), len(corpus.rows)
         tagger = load_tagger(model)
         explain_tagger(screen, tagger, rows, total, out, file, force=force, json=json)

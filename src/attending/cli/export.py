@@ -10,7 +10,7 @@ from attending.cli import options
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.origin import Origin, as_trained, held_out_part
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.tables import facts
 from attending.errors import DataError
 
@@ -153,8 +153,7 @@ def _sample(
             "names rows of your own",
         )
     corpus = columns.load(file or _BUNDLED)
-    screen.tell_all("note", corpus.notes)
-    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    tell_reading(screen, corpus)
     name = "the bundled corpus" if file in (None, _BUNDLED) else Path(file or "").name
     held = _held_out(file or _BUNDLED, corpus, origin, columns.encoding)
     if held is not None:

@@ -14,7 +14,7 @@ from attending.cli.predict_fhir import FhirTarget, written_in_words
 from attending.cli.predict_spans import SpanTarget, predict_spans
 from attending.cli.predicted import answers_in_words, count_answers, write_lines
 from attending.cli.progress import Progress
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.tables import facts
 from attending.errors import DataError, OutputError
 from attending.outputs import require_apart
@@ -123,8 +123,7 @@ def predict(
     if evidence:
         require_method(method, loaded.methods, loaded.recipe.name)
     corpus = spans.load_labelled(file, span_file, columns, f'model "{model}"', known=False)
-    screen.tell_all("note", corpus.notes)
-    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    tell_reading(screen, corpus)
     with Progress(screen, "predicting") as progress:
         predictions = loaded.predict(corpus.rows, progress=progress)
     if evidence:

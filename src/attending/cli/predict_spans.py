@@ -10,7 +10,7 @@ from attending.cli.columns import STDIN, Columns
 from attending.cli.console import Screen
 from attending.cli.predicted import count_spans, spans_in_words, write_lines
 from attending.cli.progress import Progress
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.tables import facts
 from attending.errors import DataError, OutputError
 
@@ -126,8 +126,7 @@ def predict_spans(
         OutputError: If the spans can't be written.
     """
     corpus = spans.load_texts(file, span_file, columns)
-    screen.tell_all("note", corpus.notes)
-    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+    tell_reading(screen, corpus)
     with Progress(screen, "predicting") as progress:
         predictions = model.predict(corpus.rows, progress=progress)
     screen.tell_all("note", target.write(corpus, predictions, model))

@@ -4,10 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from attending.cli.console import Screen
     from attending.data.check import CheckReport
+    from attending.data.corpora import Corpus
     from attending.records import Unreadable
 
 _SHOWN = 10
+
+
+def tell_reading(screen: "Screen", corpus: "Corpus") -> None:
+    """Tell what is to be known of a file that was read: its notes, then rows that can't be read."""
+    screen.tell_all("note", corpus.notes)
+    screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
 
 
 def unreadable_lines(problems: Sequence["Unreadable"]) -> Iterator[str]:

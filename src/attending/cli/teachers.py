@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attending.cli.columns import Columns
 from attending.cli.console import Screen
 from attending.cli.origin import Holdout, Origin, as_trained
-from attending.cli.rows import unreadable_lines
+from attending.cli.rows import tell_reading
 from attending.cli.seeds import seed_folders
 from attending.cli.training_data import HoldoutWish, TrainingData
 from attending.errors import DataError
@@ -83,8 +83,7 @@ def transfer_texts(
     for file in files:
         reader = Columns(text=columns.text, label="", id=columns.id, encoding=columns.encoding)
         corpus = reader.load(file)
-        screen.tell_all("note", corpus.notes)
-        screen.say(*unreadable_lines(corpus.problems)) if corpus.problems else None
+        tell_reading(screen, corpus)
         found += list(corpus)
     kept = [d for d in found if text_key(d.text) not in kept_out]
     if len(kept) < len(found):
