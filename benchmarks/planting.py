@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
 
 from attending.data.labels import load_labels
 from attending.parts.planting.planted import Planted
@@ -34,9 +35,8 @@ _SHARE = 0.8
 
 def average_precision(scores: NDArray[Any], true: set[int], wanted: int) -> float:
     """Return the average precision of a ranking; what isn't ranked counts as missed."""
-    found = np.isin(np.argsort(-scores, kind="stable"), list(true))
-    ranks = np.flatnonzero(found) + 1
-    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / wanted)
+    found = np.isin(np.arange(len(scores)), list(true))
+    return float(average_precision_score(found, scores)) * len(true) / wanted
 
 
 def measure(name: str, root: Path) -> dict[str, Any]:
@@ -82,14 +82,14 @@ def look(
         return
     words = torch.as_tensor(ranked.index.ids([document.text])[0], dtype=torch.long)[None]
     which = torch.as_tensor(known)
-    learned = (planted.labels[which] @ planted.words[words].transpose(1, 2))[0]
-    static = planted._static(words, which)[0]
     prior = np.log(counts[known] / rows)
     wanted = len(document.labels or ())
     found["tokens"].append(words.shape[1])
     found["map by shares alone"].append(average_precision(prior, true, wanted))
     for weight, static_weight in WEIGHTS:
-        scores = weight * learned + static_weight * static
+        planted.weight.fill_(weight)
+        planted.static_weight.fill_(static_weight)
+        scores = planted(words, which)[0]
         best = scores[sorted(true)].softmax(1).topk(min(_BEST, words.shape[1]), 1).values
         name = f"{weight}/{static_weight}"
         found[f"attention on five tokens {name}"].append(float(best.sum(1).mean()))
