@@ -39,7 +39,8 @@ def prior_logits(counts: Sequence[int], documents: int, shift: float = 0.0) -> T
     Args:
         counts: Training rows of each label.
         documents: Training rows with a label.
-        shift: What the loss has added to trained logits for true probabilities.
+        shift: What must be added to logits that the loss has trained for true probabilities;
+            a network starts where that training ends.
     """
     own = torch.tensor(list(counts), dtype=torch.float64)
     return (torch.log((own + 0.5) / (documents - own + 0.5)) - shift).float()

@@ -13,7 +13,8 @@ class _Head(Spec):
     biases: Literal["prior", "zero"] = Field(
         "prior",
         description="where documents have any number of labels, prior: biases start at the log "
-        "odds of the label's share of training rows; zero: every label starts at one half",
+        "odds of the label's share of training rows, unless a lexical view is heard first; zero, "
+        "as published: every label starts at one half",
     )
 
 
