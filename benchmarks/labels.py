@@ -12,11 +12,14 @@ code system and of rows that a model may see, never those that only rows it is s
     built/codiesp.jsonl       ICD-10-CM codes of the training rows, described
     built/codiesp-all.jsonl   all ICD-10-CM codes besides
     built/abstracts.jsonl     abstracts with every class of the same text (one row a text)
+    built/pubmedqa.jsonl      1,000 abstracts with their MeSH headings, 250 of them to score
+    built/pubmedqa-mesh.jsonl the headings of those 750
 """
 
 import argparse
 import csv
 import gzip
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
@@ -26,12 +29,14 @@ from typing import Any
 from attending.data.coding.build import build_label_set
 from attending.data.corpora import load_corpus
 from attending.data.labels import write_labels
-from attending.records import LabelSet
+from attending.records import Label, LabelSet
 
 BUILT = Path(__file__).parent / "labels" / "built"
 CANTEMIST, CODIESP = "cantemist/cantemist.jsonl.gz", "codiesp/codiesp.jsonl.gz"
 TABLE = "cantemist/ecieo_valid_codes_es.tsv.gz"
 ABSTRACTS = "disease5/disease5.csv.gz"
+PUBMEDQA = "mesh_small/pubmedqa_l_mesh.jsonl.gz"
+SCORED = 250
 
 
 def codes_of(file: Path, column: str, *splits: str) -> set[str]:
@@ -78,6 +83,28 @@ def abstracts(root: Path) -> Iterator[str]:
     return (json.dumps(row, ensure_ascii=False) for row in found.values())
 
 
+def pubmedqa(root: Path) -> tuple[list[dict[str, Any]], LabelSet]:
+    """Return titles and abstracts with headings, and the label set; the corpus has no parts.
+
+    The 250 articles whose numbers have the smallest SHA-256 are those to score.
+    """
+    with gzip.open(root / PUBMEDQA, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    rows.sort(key=lambda row: hashlib.sha256(row["pmid"].encode()).hexdigest())
+    made = [
+        {
+            "id": row["pmid"],
+            "split": "test" if number < SCORED else "train",
+            "text": f"{row['question']}\n{row['text']}",
+            "labels": sorted(set(row["mesh"])),
+        }
+        for number, row in enumerate(rows)
+    ]
+    seen = {heading for row in made if row["split"] == "train" for heading in row["labels"]}
+    labels = tuple(Label(id=heading, name=heading) for heading in sorted(seen))
+    return made, LabelSet(labels, name="mesh")
+
+
 def main() -> None:
     """Build all of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -88,9 +115,13 @@ def main() -> None:
         for name, labels in build(root):
             write_labels(labels, BUILT / f"{name}.jsonl", force=True)
             print(f"{name}.jsonl: {len(labels):,} labels")
-    lines = list(abstracts(root))
-    (BUILT / "abstracts.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"abstracts.jsonl: {len(lines):,} texts")
+    articles, labels = pubmedqa(root)
+    write_labels(labels, BUILT / "pubmedqa-mesh.jsonl", force=True)
+    print(f"pubmedqa-mesh.jsonl: {len(labels):,} labels")
+    told = [json.dumps(article, ensure_ascii=False) for article in articles]
+    for name, lines in (("abstracts", list(abstracts(root))), ("pubmedqa", told)):
+        (BUILT / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"{name}.jsonl: {len(lines):,} texts")
 
 
 if __name__ == "__main__":

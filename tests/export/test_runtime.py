@@ -93,7 +93,15 @@ def test_recurrent_encoders_are_as_before(name, untrained, tmp_path, mixed):
     assert_same(model, graph_of(model, tmp_path / "graph"), mixed)
 
 
-@pytest.mark.parametrize("settings", [{}, {"planting__tokens": 3}, {"windows__join": "logits"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"planting__tokens": 3},
+        {"planting__vote": 6.0},
+        {"planting__vote": 6.0, "windows__join": "logits"},
+    ],
+)
 def test_planted_attention_is_as_before(settings, untrained, tmp_path, mixed):
     model = untrained("plant", **settings)
     exported = graph_of(model, tmp_path / "graph")

@@ -27,6 +27,17 @@ def test_twice_the_epochs_cost_more(home, tiny_system):
     assert measured.epochs == 1 and measured.seconds(one.study, cell) == pytest.approx(wanted)
 
 
+def test_steps_at_least_cost_what_they_read(home, tiny_system):
+    settings = {**tiny_system("bert")["settings"], "training.min_steps": 40}
+    one = home(systems=[{**tiny_system("bert"), "settings": settings}])
+    cell = Cell("mail", "bert", 0)
+    measured = measure(one.study, cell)
+    batch = one.study.recipe(cell)["training"].batch_size
+    read, scored = 40 * batch, 2 * 0.1 * 36 + 12
+    wanted = measured.begin + read * measured.train_row + scored * measured.score_row
+    assert read > 36 and measured.seconds(one.study, cell) == pytest.approx(wanted)
+
+
 def test_finished_cells_say_it_better(home):
     made = home()
     cells = made.study.cells()

@@ -274,7 +274,7 @@ def _train_one(
         screen.say(f"{folder} is trained already.")
         return done
     training = recipe.get("training")
-    with TrainingProgress(screen, training.epochs if training else None) as progress:
+    with TrainingProgress(screen, training.known_epochs if training else None) as progress:
         into: Any = train_tagger_into if data.tagged else train_into
         fitted = into(
             folder,

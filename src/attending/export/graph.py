@@ -21,6 +21,7 @@ from attending.export.signature import Signature
 from attending.models.attribution import methods_of
 from attending.models.network import Network, join, laid_out
 from attending.models.neural import NeuralModel
+from attending.parts.planting.planted import token_by_token
 from attending.tensors import AttentionTrace, LabelStates, LexicalMatches, TokenStates
 
 METHODS = ("label-weights", "attention")
@@ -104,7 +105,10 @@ class Graph(nn.Module):
             which = slice(start, start + LABELS_AT_ONCE)
             some, bias = self.states.rows(which), self._bias(more, which)
             found = attend(prepared, some, weights=False, **bias)
-            pieces.append(network.head(found.context, some, which))
+            logits = network.head(found.context, some, which)
+            if network.planting is not None:
+                logits = network.planting.voted(logits, self._words(more), which)
+            pieces.append(logits)
         pooled = (tokens.states * tokens.mask.unsqueeze(-1)).sum(dim=1)
         pooled = pooled / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
         weights = None
@@ -119,10 +123,11 @@ class Graph(nn.Module):
         if not self.signature.plants:
             return {}
         assert self.network.planting is not None
-        words = more["words"]
-        if self.signature.joins:
-            words = laid_out(words, more["layout"])
-        return {"bias": self.network.planting(words, which)}
+        return {"bias": self.network.planting(self._words(more), which)}
+
+    def _words(self, more: Mapping[str, Tensor]) -> Tensor:
+        """Return the words under the tokens that labels attend to."""
+        return laid_out(more["words"], more["layout"]) if self.signature.joins else more["words"]
 
     def _listen(self, logits: Tensor, more: Mapping[str, Tensor]) -> Tensor:
         assert self.network.lexical is not None
@@ -315,7 +320,12 @@ def _require_any_size(model: Any) -> None:
 @contextmanager
 def _as_exported(network: Network) -> Iterator[None]:
     """Let a network compute in the way that suits a graph."""
-    with lean_encoder(network), recurrent_operators(network), whole_masks():
+    with (
+        lean_encoder(network),
+        recurrent_operators(network),
+        whole_masks(),
+        token_by_token(network.planting),
+    ):
         yield
 
 

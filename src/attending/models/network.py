@@ -14,6 +14,7 @@ from attending.errors import RecipeError
 from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
 from attending.parts.heads import prior_logits
+from attending.parts.planting.planted import require_place
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.tensors import (
@@ -142,13 +143,9 @@ class Network(nn.Module):
                 where=where,
                 step="Leave it out, or choose a recipe such as lame, laat or plm-icd.",
             )
-        takes = getattr(self.label_attention, "takes_bias", False)
-        if self.planting is not None and not takes:
-            raise RecipeError(
-                f'nothing can be planted in label_attention "{recipe["label_attention"].kind}"',
-                where=where,
-                allowed="softmax, projected, joint, cross, lesa",
-            )
+        if self.planting is not None:
+            spec, kind = recipe["planting"], recipe["label_attention"].kind
+            require_place(spec, self.label_attention, kind, self.label_wise, where)
         if self.descriptions is not None and not hasattr(self.head, "label_vectors"):
             raise RecipeError(
                 "loss.description_pull needs a head with a vector a label",
@@ -307,7 +304,10 @@ class Network(nn.Module):
     ) -> Tensor:
         context = self._attend(prepared, labels, which, words, weights=False).context
         logits: Tensor = self.head(context, labels.rows(which), which)
-        return logits
+        if self.planting is None or words is None:
+            return logits
+        voted: Tensor = self.planting.voted(logits, words, which)
+        return voted
 
     def _attend(
         self,

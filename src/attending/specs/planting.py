@@ -54,6 +54,12 @@ class PlantedScores(Planting):
         description="starting weight of the relevance itself, for a label's best words; at 1 "
         "attention over hundreds of tokens is nearly even",
     )
+    vote: float = Field(
+        0.0,
+        ge=0,
+        description="weight of a label's best words in its score itself: what share of them a "
+        "document holds; 0: none. It needs no training document of the label",
+    )
     tokens: int = Field(
         0, ge=0, description="tokens of a document that a label may attend to; 0: all"
     )
@@ -64,5 +70,5 @@ class PlantedScores(Planting):
 
     @property
     def plants(self) -> bool:
-        """Whether anything is planted: with both weights 0 attention is learned as ever."""
-        return self.weight > 0 or self.static_weight > 0
+        """Whether anything is planted: with all weights 0 the network is learned as ever."""
+        return self.weight > 0 or self.static_weight > 0 or self.vote > 0

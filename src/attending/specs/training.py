@@ -13,6 +13,12 @@ class Training(Spec):
     slot: ClassVar[str] = "training"
     kind: Literal["trainer"] = "trainer"
     epochs: float = Field(6, gt=0, description="passes over the training rows")
+    min_steps: int = Field(
+        0,
+        ge=0,
+        description="optimiser steps at least: few rows are passed over more often than epochs "
+        "says, and scored and kept as often as it says",
+    )
     batch_size: int = Field(16, ge=1, description="documents a step")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added up a step")
     learning_rate: float = Field(3e-5, gt=0, description="of the encoder, at its peak")
@@ -50,6 +56,11 @@ class Training(Spec):
     development: Share = Field(
         0.1, description="share of the training rows carved off if no development file is given"
     )
+
+    @property
+    def known_epochs(self) -> float | None:
+        """The epochs, where no number of steps may make them more."""
+        return None if self.min_steps else self.epochs
 
     @field_validator("unfreeze")
     @classmethod

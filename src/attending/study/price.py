@@ -131,7 +131,8 @@ def _price(
 class Measured:
     """Times of a system: to begin, for a training row in one epoch, for a row to score.
 
-    ``answer_row`` is the time of a student's teachers for a training row and its copies.
+    ``answer_row`` is the time of a student's teachers for a training row and its copies;
+    ``steps_rows`` the rows that are read at least, whatever the epochs.
     """
 
     begin: float
@@ -140,6 +141,7 @@ class Measured:
     epochs: float
     basis: str
     answer_row: float = 0.0
+    steps_rows: int = 0
 
     def seconds(self, study: Study, cell: Cell) -> float:
         """Return how long a cell will take."""
@@ -149,8 +151,9 @@ class Measured:
         rounds = math.ceil(self.epochs) + 1
         scored = rounds * development + len(parts.test)
         scored += len(parts.train) if study.head.score_train else 0
-        each = self.train_row * self.epochs + self.answer_row
-        return self.begin + each * len(parts.train) + self.score_row * scored
+        read = max(self.epochs * len(parts.train), self.steps_rows)
+        answered = self.answer_row * len(parts.train)
+        return self.begin + self.train_row * read + answered + self.score_row * scored
 
 
 def measure(study: Study, cell: Cell) -> Measured:
@@ -177,7 +180,11 @@ def measure(study: Study, cell: Cell) -> Measured:
     score_row = _scoring(fitted.model, scored)
     taught = len(study.teachers(cell)) * (1 + copies_of(recipe))
     answer_row = taught * _scoring(teachers[0], scored) if teachers else 0.0
-    epochs = float(recipe["training"].epochs) if neural else 1.0
+    epochs, least = 1.0, 0
+    if neural:
+        training = recipe["training"]
+        epochs = float(training.epochs)
+        least = training.min_steps * training.batch_size * training.accumulate
     if len(steps) > 1:
         # The first step pays for what is set up only once.
         step = (steps[-1] - steps[0]) / (len(steps) - 1)
@@ -186,7 +193,7 @@ def measure(study: Study, cell: Cell) -> Measured:
     else:
         train, basis = spent, f"a fit on {plural(len(rows), 'row')}"
     begin = max(0.0, spent - train)
-    return Measured(begin, train / len(rows), score_row, epochs, basis, answer_row)
+    return Measured(begin, train / len(rows), score_row, epochs, basis, answer_row, least)
 
 
 def _scoring(model: Model, rows: Sequence[Document]) -> float:
@@ -206,7 +213,7 @@ def _quick(
     """Train a system on a few rows for one epoch; a student learns from teachers made so."""
     recipe, labels = study.recipe(cell), study.corpora[cell.corpus].labels
     if recipe.family == "neural":
-        recipe = recipe.override({"training.epochs": 1.0})
+        recipe = recipe.override({"training.epochs": 1.0, "training.min_steps": 0})
     more: dict[str, Any] = {"development": [], "seed": cell.seed, "listener": listener}
     taught = teachers or [_quick(study, t, rows).model for t in study.teachers(cell)[:1]]
     if not taught:

@@ -37,6 +37,7 @@ from attending.training.guesser import (
 )
 from attending.training.job import claim as claim_folder
 from attending.training.masking import Masker, Passage, cut
+from attending.training.passes import passes
 from attending.training.precision import resolve
 from attending.training.progress import Journal, Listener
 from attending.training.run import run_to_end
@@ -238,7 +239,8 @@ class _Job:
             seed=self.seed,
         )
         per_epoch = math.ceil(len(sampler) / spec.accumulate)
-        changes: dict[str, Any] = {}
+        lasts = passes(spec, len(sampler))
+        changes: dict[str, Any] = {"epochs": lasts.epochs}
         if self.steps is not None:
             # Half a step less than wanted is rounded up to it, whatever the division leaves.
             changes["epochs"] = (self.steps - 0.5) / per_epoch
@@ -255,7 +257,7 @@ class _Job:
             score=score,
             listener=listener,
             facts=self.facts,
-            every=MOST_STEPS_UNSAVED if per_epoch > MOST_STEPS_UNSAVED else None,
+            every=MOST_STEPS_UNSAVED if per_epoch > MOST_STEPS_UNSAVED else lasts.every,
         )
         return MaskedTrainer(self.guesser.network, plan, self.masker)
 

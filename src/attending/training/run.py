@@ -24,6 +24,7 @@ from attending.recipe import Recipe
 from attending.records import Document, LabelSet, is_blank
 from attending.training.interruption import Interruption
 from attending.training.lesson import Lesson, parameter_count, passes_of
+from attending.training.passes import passes
 from attending.training.planting import Ranked, learn, rank_words
 from attending.training.precision import resolve
 from attending.training.progress import Listener
@@ -86,7 +87,7 @@ def train_network(
     if planted is not None and network.planting is not None:
         ranked, ranker, of_planting = planted
         index = ranked.index
-        network.planting.plant(ranker, ranked.relevance)
+        network.planting.plant(ranker, ranked.relevance, ranked.examples, documents)
     listed = _shortlist(recipe, rows, labels)
     model = NeuralModel(recipe, labels, network, words=words, index=index, shortlist=listed)
     examples = _examples(model, read, soft, vectors)
@@ -169,6 +170,14 @@ def _plan(
 ) -> Plan:
     spec = model.recipe["training"]
     spec = spec.model_copy(update={"epochs": passes_of(model.recipe)})
+    sampler = registry.build(
+        model.recipe["sampler"],
+        lengths=[e.document.length for e in examples],
+        targets=_groups(examples),
+        size=spec.batch_size,
+        seed=seed,
+    )
+    lasts = passes(spec, len(sampler))
     precision = resolve(spec.precision)
 
     def score() -> Mapping[str, float]:
@@ -176,15 +185,10 @@ def _plan(
         return development_score(scored, development, model.labels, model.decision)
 
     return Plan(
-        spec=spec,
+        spec=spec.model_copy(update={"epochs": lasts.epochs}),
         examples=examples,
-        sampler=registry.build(
-            model.recipe["sampler"],
-            lengths=[e.document.length for e in examples],
-            targets=_groups(examples),
-            size=spec.batch_size,
-            seed=seed,
-        ),
+        sampler=sampler,
+        every=lasts.every,
         pad=model.pad,
         limit=model.windower.limit,
         labels=len(model.labels) if model.recipe.task == "multi" else 0,

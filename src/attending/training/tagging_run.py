@@ -26,6 +26,7 @@ from attending.models.tagging.neural import NeuralScorer
 from attending.parts.described import ids_of_texts
 from attending.recipe import Recipe
 from attending.records import LabelSet
+from attending.training.passes import passes
 from attending.training.precision import resolve
 from attending.training.progress import Listener
 from attending.training.run import run_to_end
@@ -133,8 +134,10 @@ def _plan(
     if getattr(loss, "step", None) == "sequential":
         copies = Copies(examples, model.tags, loss.other == "ignore")
         batches = OneTypeAtATime(batches[0], copies), copies
+    lasts = passes(spec, len(batches[0]))
     return Plan(
-        spec=spec,
+        spec=spec.model_copy(update={"epochs": lasts.epochs}),
+        every=lasts.every,
         examples=batches[1],
         sampler=batches[0],
         pad=scorer.pad,
