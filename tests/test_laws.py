@@ -200,6 +200,18 @@ def test_nothing_planted_equals_learned_attention_bit_for_bit(fitted):
     assert gap(logits_of(planted, MIXED), learned) > 1e-3
 
 
+@pytest.mark.parametrize("name", ["plant", "plant-bilstm"])
+def test_words_vote_for_labels_and_the_laws_hold(name, fitted, tmp_path):
+    plain = fitted(name).recipe
+    voting = fit(plain.override({"planting.vote": 5.0}), EIGHT, LABELS, development=()).model
+    logits = logits_of(voting, MIXED)
+    assert gap(logits, logits_of(fitted(name), MIXED)) > 1e-3
+    alone = [logits_of(voting, [document])[0] for document in MIXED]
+    assert gap(alone, logits) < 1e-5
+    again = load_model(save_model(voting, tmp_path / "m"))
+    assert gap(logits_of(again, MIXED), logits) == 0
+
+
 @pytest.mark.parametrize("name", ["lesa-bert", "lesa-bert-as-coded", "lame"])
 def test_words_are_planted_in_other_attention_or_nothing_changes(name, fitted, tmp_path):
     plain = fitted(name)

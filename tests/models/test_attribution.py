@@ -194,6 +194,12 @@ def test_at_least_one_layer_must_see_labels(tiny_recipe):
         tiny_recipe("lesa-bert", label_attention__layers=[])
 
 
+def test_words_vote_only_where_labels_are_scored_one_by_one(tiny_recipe, urgency):
+    recipe = tiny_recipe("lesa-bert", planting__kind="ranked", planting__vote=2.0)
+    with pytest.raises(RecipeError, match=r'"lesa" scores no label by itself.*planting\.vote = 0'):
+        Network(recipe, urgency, words=9)
+
+
 def test_what_is_planted_on_a_word_does_not_depend_on_what_stands_around_it(tiny_recipe):
     rows = [
         Document("a", "chest pain and fever", ("pain",)),
