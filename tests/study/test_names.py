@@ -15,6 +15,7 @@ LABELS = ("low", "high")
         ("Macro-F1", Figure("macro_f1")),
         ("recall of very high", Figure("recall", "very high")),
         ("p_at_8", Figure("p_at_8")),
+        ("R_at_15 of unseen labels", Figure("r_at_15", group="unseen")),
     ],
 )
 def test_figures_are_read(text, figure):
@@ -24,6 +25,9 @@ def test_figures_are_read(text, figure):
 def test_a_figure_says_what_it_is():
     assert parse_figure("recall of high").title == "Recall, high"
     assert parse_figure("p_at_8").cut == 8
+    unseen = parse_figure("r_at_15 of unseen labels")
+    assert unseen.title == "R@15, unseen labels" and str(unseen) == "r_at_15 of unseen labels"
+    assert "no training document" in unseen.definition("multi")
     assert "8" in parse_figure("p_at_8").definition("multi")
     assert parse_figure("log_loss").better_low and not parse_figure("macro_f1").better_low
 
@@ -42,6 +46,10 @@ def test_a_figure_says_what_it_is():
         ("recall of hihg", "single", 'Did you mean "high"'),
         ("macro_f1 of high", "single", "no figure of one label"),
         ("p_at_0", "multi", "unknown metric"),
+        ("r_at_15 of unseen labels", "multi", None),
+        ("micro_f1 of tail labels", "multi", None),
+        ("micro_f1 of tail labels", "single", "any number of them"),
+        ("map of unseen labels", "multi", '"map of unseen labels" is no figure'),
     ],
 )
 def test_what_is_wrong_with_a_figure(text, task, fault):
@@ -60,6 +68,7 @@ def test_what_is_wrong_with_a_figure(text, task, fault):
         ("map", "multi", True),
         ("p_at_8", "multi", True),
         ("brier", "multi", False),
+        ("r_at_15 of unseen labels", "multi", False),
     ],
 )
 def test_which_figures_can_be_tested(text, task, tested):

@@ -230,3 +230,20 @@ def test_a_claim_on_a_figure_that_these_documents_lack_says_so(home, data):
     claims = [{"says": "tfidf-logistic > frequency on recall of never"}]
     (claimed,) = collect(ready(home, corpora=[corpus], claims=claims)).claims
     assert claimed.verdict == "not tested" and "undefined on these test documents" in claimed.reason
+
+
+def test_a_figure_of_labels_by_their_training_documents(home):
+    marked = {
+        "name": "marked", "file": "messages.csv", "label": "marks", "label_separator": ";",
+        "split": {"test": 0.25}, "task": "multi", "empty_labels": "none",
+        "metrics": ["map", "r_at_1 of torso labels", "r_at_1 of unseen labels"],
+    }  # fmt: skip
+    made = ready(home, corpora=[marked], systems=[{"name": "tfidf-logistic"}], seeds=[0, 1])
+    cells = [written(made, "marked", "tfidf-logistic", seed).figures for seed in (0, 1)]
+    torso = [next(g for g in c["buckets"] if g["name"] == "torso") for c in cells]
+    assert all(group["labels"] > 0 for group in torso)
+    (block,) = collect(made).blocks
+    row, asked = block.rows[0], Figure("r_at_1", group="torso")
+    assert row.spreads[asked] == mean_and_spread([g["figures"]["r_at_1"] for g in torso])
+    assert row.spreads[Figure("r_at_1", group="unseen")] is None, "all labels have rows"
+    assert row.intervals[asked] is None

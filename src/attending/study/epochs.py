@@ -66,7 +66,7 @@ def by_epoch(
     """
     logs = {name: _runs(home, corpus, name, size) for name in home.study.systems}
     for figure in figures:
-        if figure.label is None:
+        if figure.of is None:
             made = (_progress(name, runs, figure.key) for name, runs in logs.items())
             systems = tuple(found for found in made if len(found.points) > 1)
             if systems:

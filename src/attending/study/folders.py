@@ -158,6 +158,15 @@ class CellFolder:
         """
         return _read_json(self.path / DONE)
 
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """All figures of a finished cell.
+
+        Raises:
+            StudyError: If they can't be read.
+        """
+        return _read_json(self.path / METRICS)
+
     @property
     def failure(self) -> str | None:
         """Why an attempt at the cell failed, or ``None``."""

@@ -11,10 +11,19 @@ from attending.evaluation.counts import LabelCounts, averages, scores_of
 from attending.evaluation.definitions import DEFINITIONS
 from attending.evaluation.multilabel.decisions import MACRO, MICRO
 from attending.evaluation.multilabel.definitions import MULTILABEL_DEFINITIONS, definition_of
+from attending.evaluation.multilabel.frequency import BUCKETS
 from attending.evaluation.pairs import PER_LABEL
 from attending.evaluation.task import Task
 from attending.evaluation.wording import title_of
 
+_GROUP = re.compile(rf"^({'|'.join(BUCKETS)}) labels$")
+_OF_GROUP = re.compile(r"^(micro_precision|micro_recall|micro_f1|macro_f1|r_at_(1|5|8|15))$")
+_RANGES = {
+    "head": "more than 50 training documents",
+    "torso": "6 to 50 training documents",
+    "tail": "1 to 5 training documents",
+    "unseen": "no training document",
+}
 _CUT = re.compile(r"^(p|r|ndcg)_at_([1-9]\d*)$")
 _CLAIM = re.compile(r"^(?P<a>.+?) > (?P<b>.+?)(?: - (?P<margin>\d*\.?\d+))? on (?P<figure>.+)$")
 _OF_LABEL = (*PER_LABEL, "roc_auc", "average_precision")
@@ -29,19 +38,31 @@ _LOWER = ("brier", "log_loss", "ece", "hamming_loss", "under_triaged", "over_tri
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure by its key, and the label that it is of, if it is of one."""
+    """A figure by its key, and what it is of if not of all labels.
+
+    Attributes:
+        key: Such as ``macro_f1``.
+        label: The label that it is of.
+        group: The labels that it is of, by their training documents: one of ``BUCKETS``.
+    """
 
     key: str
     label: str | None = None
+    group: str | None = None
 
     def __str__(self) -> str:
-        return self.key if self.label is None else f"{self.key} of {self.label}"
+        return self.key if self.of is None else f"{self.key} of {self.of}"
+
+    @property
+    def of(self) -> str | None:
+        """What it is of; ``None``: all labels."""
+        return self.label if self.group is None else f"{self.group} labels"
 
     @property
     def title(self) -> str:
         """What a table calls it."""
         name = title_of(self.key)
-        return name if self.label is None else f"{name}, {self.label}"
+        return name if self.of is None else f"{name}, {self.of}"
 
     @property
     def cut(self) -> int | None:
@@ -56,13 +77,25 @@ class Figure:
 
     def definition(self, task: Task) -> str:
         """What it means, in one line."""
-        return DEFINITIONS[self.key] if task == "single" else definition_of(self.key)
+        if task == "single":
+            return DEFINITIONS[self.key]
+        if self.group is None:
+            return definition_of(self.key)
+        if self.cut is None:
+            return f"{definition_of(self.key)} Of labels with {_RANGES[self.group]} alone."
+        return (
+            f"Of all true document-label pairs of labels with {_RANGES[self.group]}, the share "
+            f"that is among the first {self.cut} of the document's ranking."
+        )
 
 
 def parse_figure(text: str) -> Figure:
-    """Read ``macro_f1``, ``Macro-F1`` or ``recall of urgent``."""
+    """Read ``macro_f1``, ``Macro-F1``, ``recall of urgent`` or ``r_at_15 of unseen labels``."""
     key, of, label = text.strip().partition(" of ")
     folded = key.strip().lower().replace("-", "_").replace(" ", "_")
+    group = _GROUP.match(label.strip())
+    if group:
+        return Figure(folded, group=group[1])
     return Figure(folded, label.strip() if of else None)
 
 
@@ -74,6 +107,8 @@ def counted() -> tuple[str, ...]:
 
 def is_tested(figure: Figure, task: Task) -> bool:
     """Say whether paired tests and intervals can be computed for a figure."""
+    if figure.group is not None:
+        return False
     if figure.label is not None:
         return figure.key in PER_LABEL
     if task == "single":
@@ -83,6 +118,13 @@ def is_tested(figure: Figure, task: Task) -> bool:
 
 def fault_of(figure: Figure, task: Task, labels: tuple[str, ...]) -> str | None:
     """Say what is wrong with a figure for documents of a task, or ``None``."""
+    if figure.group is not None:
+        if task == "multi" and _OF_GROUP.match(figure.key):
+            return None
+        return (
+            f'"{figure}" is no figure (of groups of labels, where documents have any number of '
+            "them: micro_precision, micro_recall, micro_f1, macro_f1, r_at_1, 5, 8 and 15)"
+        )
     if figure.label is not None:
         if figure.key not in _OF_LABEL:
             return f'"{figure.key}" is no figure of one label (allowed: {", ".join(_OF_LABEL)})'

@@ -41,7 +41,8 @@ from attending.study.plan import Cell
 class Run:
     """One seed of a system: test documents without their texts, predictions, facts of its cells.
 
-    ks: cuts of the study's figures. alone: whether the system has no other seed.
+    figures: what was written of each cell, which knows its training documents. ks: cuts of the
+    study's figures. alone: whether the system has no other seed.
     """
 
     seed: int
@@ -49,6 +50,7 @@ class Run:
     documents: tuple[Document, ...]
     predictions: tuple[Prediction, ...]
     facts: tuple[Mapping[str, Any], ...]
+    figures: tuple[Mapping[str, Any], ...] = ()
     ks: tuple[int, ...] = ()
     alone: bool = False
 
@@ -72,6 +74,9 @@ class Run:
 
         Precision of a label that was never given counts 0, as in the paired test.
         """
+        if figure.group is not None:
+            known = [_of_group(cell, figure) for cell in self.figures]
+            return None if None in known or not known else float(np.mean(np.array(known, float)))
         found = self.evaluation
         row: Mapping[str, Any] = found.metrics
         if figure.label is not None:
@@ -83,7 +88,7 @@ class Run:
         values = []
         for facts in self.facts:
             of = facts["training"]
-            if of is None:
+            if of is None or figure.group is not None:
                 return None
             row = of["metrics"] if figure.label is None else of["per_label"].get(figure.label, {})
             values.append(_counted(figure, row))
@@ -106,6 +111,14 @@ class Run:
         return tuple("" if why_no_answer(p) else p.labels[0] for p in self.predictions)
 
 
+def _of_group(cell: Mapping[str, Any], figure: Figure) -> float | None:
+    """Return a figure of labels with so many training documents, from what a cell wrote."""
+    for group in cell.get("buckets", ()):
+        if group["name"] == figure.group:
+            return _counted(figure, group["figures"])
+    return None
+
+
 def _counted(figure: Figure, row: Mapping[str, Any]) -> float | None:
     value = row.get(figure.key)
     if value is None and figure.label is not None and figure.key == "precision" and row:
@@ -124,6 +137,7 @@ def runs_of(home: StudyFolder, corpus: str, system: str, size: int | None) -> li
     """Return the finished runs of a system, by seed; one with an unfinished fold isn't finished."""
     study = home.study
     ks = tuple(k for f in study.figures[corpus] if (k := f.cut))
+    grouped = any(f.group is not None for f in study.figures[corpus])
     found = []
     for seed in sorted(study.systems[system].seeds):
         folders = [
@@ -136,7 +150,9 @@ def runs_of(home: StudyFolder, corpus: str, system: str, size: int | None) -> li
         predictions = tuple(p for _, given in parts for p in given)
         facts = tuple(folder.facts for folder in folders)
         alone = len(study.systems[system].seeds) == 1
-        found.append(Run(seed, study.corpora[corpus], documents, predictions, facts, ks, alone))
+        figures = tuple(folder.figures for folder in folders) if grouped else ()
+        of = study.corpora[corpus]
+        found.append(Run(seed, of, documents, predictions, facts, figures, ks, alone))
     return found
 
 
