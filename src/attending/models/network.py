@@ -11,9 +11,9 @@ from torch.utils.checkpoint import checkpoint
 
 from attending import registry
 from attending.errors import RecipeError
+from attending.models.prior import prior_of
 from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
-from attending.parts.heads import prior_logits
 from attending.parts.planting.planted import require_place
 from attending.recipe import Recipe
 from attending.records import LabelSet
@@ -115,9 +115,7 @@ class Network(nn.Module):
         """Start from how often labels are, where there may be any number of them."""
         wanted = getattr(recipe["head"], "biases", None) == "prior"
         if wanted and recipe.task == "multi" and counts is not None and documents:
-            self.head.start_at(
-                prior_logits(counts, documents, recipe["loss"].shift(counts, documents))
-            )
+            self.head.start_at(prior_of(recipe, counts, documents))
 
     def _require_parts(self, recipe: Recipe) -> None:
         """Refuse settings that the other parts would leave without effect."""

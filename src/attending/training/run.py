@@ -15,6 +15,7 @@ from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.models.network import Network
 from attending.models.neural import NeuralModel, knows_words, plants
+from attending.models.prior import prior_of
 from attending.parts.described import ids_of_texts
 from attending.parts.encoders import quiet
 from attending.parts.lexical import LexicalScorer, LexicalScores, LexicalView
@@ -87,7 +88,8 @@ def train_network(
     if planted is not None and network.planting is not None:
         ranked, ranker, of_planting = planted
         index = ranked.index
-        network.planting.plant(ranker, ranked.relevance, ranked.examples, documents)
+        prior = prior_of(recipe, ranked.examples, documents)
+        network.planting.plant(ranker, ranked.relevance, ranked.examples, prior)
     listed = _shortlist(recipe, rows, labels)
     model = NeuralModel(recipe, labels, network, words=words, index=index, shortlist=listed)
     examples = _examples(model, read, soft, vectors)

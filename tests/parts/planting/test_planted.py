@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from attending.parts.heads import prior_logits
 from attending.parts.planting.planted import Planted, token_by_token
 from attending.parts.planting.ranker import learn_ranking
 from attending.parts.planting.relevance import collected
@@ -15,7 +16,7 @@ def planted(**settings):
     pairs = [([5, 2], [0.9, 0.3]), ([3], [0.5])]
     relevance = collected([(np.array(w, np.int32), np.array(s, np.float32)) for w, s in pairs], 9)
     part = Planted(spec, 9, 2)
-    part.plant(learn_ranking(relevance, spec)[0], relevance, (6, 1), 8)
+    part.plant(learn_ranking(relevance, spec)[0], relevance, (6, 1), prior_logits((6, 1), 8))
     return part
 
 
@@ -106,7 +107,7 @@ def test_on_a_label_without_documents_the_words_alone_have_a_say():
     spec = PlantedScores(dimension=4, ranking_epochs=1, vote=2.0)
     relevance = collected([(np.array([3], np.int32), np.array([1.0], np.float32))], 9)
     part = Planted(spec, 9, 1)
-    part.plant(learn_ranking(relevance, spec)[0], relevance, (0,), 20)
+    part.plant(learn_ranking(relevance, spec)[0], relevance, (0,), prior_logits((0,), 20))
     logits = torch.tensor([[-50.0], [50.0]], requires_grad=True)
     voted = part.voted(logits, torch.tensor([[3, 0], [4, 0]]), slice(None))
     assert voted.flatten().tolist() == pytest.approx([odds(0, 20) + 2, odds(0, 20)])
@@ -119,7 +120,7 @@ def test_only_a_labels_ten_best_words_vote():
     words, scores = np.arange(2, 14, dtype=np.int32), np.linspace(1, 0.5, 12, dtype=np.float32)
     relevance = collected([(words, scores)], 20)
     part = Planted(spec, 20, 1)
-    part.plant(learn_ranking(relevance, spec)[0], relevance, (0,), 1)
+    part.plant(learn_ranking(relevance, spec)[0], relevance, (0,), prior_logits((0,), 1))
     given = torch.tensor([[*range(2, 12)], [12, 13, *[0] * 8]])
     none, voted = odds(0, 1), part.voted(torch.zeros(2, 1), given, slice(None)).flatten()
     assert voted.tolist() == pytest.approx([none + 1, none])

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from attending.errors import RecipeError
-from attending.parts.heads import prior_logits
 from attending.parts.masking import mask_value
 from attending.parts.planting.ranker import Ranker
 from attending.parts.planting.relevance import Relevance
@@ -74,11 +73,12 @@ class Planted(nn.Module):
         self.register_buffer("static_scores", torch.zeros(labels, _STATIC))
 
     def plant(
-        self, ranker: Ranker, relevance: Relevance, examples: Sequence[int], documents: int
+        self, ranker: Ranker, relevance: Relevance, examples: Sequence[int], prior: Tensor
     ) -> None:
         """Take over what was learned before: the ranking and each label's best words.
 
-        examples: training documents of each label, (L,); documents: training documents with labels.
+        examples: training documents of each label, (L,); prior: what a network says of labels
+        before it knows anything of a document, (L,).
         """
         words, labels = ranker.factors()
         with torch.no_grad():
@@ -93,7 +93,7 @@ class Planted(nn.Module):
         if self.vote:
             known = torch.tensor(list(examples), dtype=torch.float32)
             self.gate.copy_(known / (known + HALFWAY))
-            self.prior.copy_(prior_logits(examples, documents))
+            self.prior.copy_(prior)
 
     def forward(self, words: Tensor, which: slice | Tensor) -> Tensor:
         """Return scores (B, l, S) of the words under tokens (B, S) for some labels."""
