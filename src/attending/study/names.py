@@ -11,7 +11,7 @@ from attending.evaluation.counts import LabelCounts, averages, scores_of
 from attending.evaluation.definitions import DEFINITIONS
 from attending.evaluation.multilabel.decisions import MACRO, MICRO
 from attending.evaluation.multilabel.definitions import MULTILABEL_DEFINITIONS, definition_of
-from attending.evaluation.multilabel.frequency import BUCKETS
+from attending.evaluation.multilabel.frequency import BUCKETS, CUTOFFS
 from attending.evaluation.pairs import PER_LABEL
 from attending.evaluation.task import Task
 from attending.evaluation.wording import title_of
@@ -19,9 +19,9 @@ from attending.evaluation.wording import title_of
 _GROUP = re.compile(rf"^({'|'.join(BUCKETS)}) labels$")
 _OF_GROUP = re.compile(r"^(micro_precision|micro_recall|micro_f1|macro_f1|r_at_(1|5|8|15))$")
 _RANGES = {
-    "head": "more than 50 training documents",
-    "torso": "6 to 50 training documents",
-    "tail": "1 to 5 training documents",
+    "head": f"more than {CUTOFFS[1]} training documents",
+    "torso": f"{CUTOFFS[0] + 1} to {CUTOFFS[1]} training documents",
+    "tail": f"1 to {CUTOFFS[0]} training documents",
     "unseen": "no training document",
 }
 _CUT = re.compile(r"^(p|r|ndcg)_at_([1-9]\d*)$")

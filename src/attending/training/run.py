@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import transformers
 from numpy.typing import NDArray
+from torch import Tensor
 
 from attending import registry
 from attending.data.windows import Windowed
@@ -85,11 +86,9 @@ def train_network(
     if lesson is not None and soft is not None:
         vectors = lesson.vectors(recipe, rows, soft, network, folder)
     index, of_planting = None, dict[str, float]()
-    if planted is not None and network.planting is not None:
-        ranked, ranker, of_planting = planted
-        index = ranked.index
-        prior = prior_of(recipe, ranked.examples, documents)
-        network.planting.plant(ranker, ranked.relevance, ranked.examples, prior)
+    if planted is not None:
+        index, of_planting = planted[0].index, planted[2]
+        _plant(network, *planted[:2], prior_of(recipe, planted[0].examples, documents))
     listed = _shortlist(recipe, rows, labels)
     model = NeuralModel(recipe, labels, network, words=words, index=index, shortlist=listed)
     examples = _examples(model, read, soft, vectors)
@@ -159,6 +158,12 @@ def _planted(
         return None
     ranked = rank_words(recipe["planting"], rows.train, labels)
     return ranked, *learn(recipe["planting"], ranked, seed)
+
+
+def _plant(network: Network, ranked: Ranked, ranker: Ranker, prior: Tensor) -> None:
+    """Put a learned ranking into a network that takes one."""
+    if network.planting is not None:
+        network.planting.plant(ranker, ranked.relevance, ranked.examples, prior)
 
 
 def _plan(
