@@ -68,7 +68,10 @@ def test_what_is_wrong_with_a_figure(text, task, fault):
         ("map", "multi", True),
         ("p_at_8", "multi", True),
         ("brier", "multi", False),
-        ("r_at_15 of unseen labels", "multi", False),
+        ("r_at_15 of unseen labels", "multi", True),
+        ("micro_f1 of tail labels", "multi", True),
+        ("micro_f1 of tail labels", "single", False),
+        ("map of unseen labels", "multi", False),
     ],
 )
 def test_which_figures_can_be_tested(text, task, tested):

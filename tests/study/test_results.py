@@ -246,4 +246,38 @@ def test_a_figure_of_labels_by_their_training_documents(home):
     row, asked = block.rows[0], Figure("r_at_1", group="torso")
     assert row.spreads[asked] == mean_and_spread([g["figures"]["r_at_1"] for g in torso])
     assert row.spreads[Figure("r_at_1", group="unseen")] is None, "all labels have rows"
-    assert row.intervals[asked] is None
+    low, high = row.intervals[asked].low, row.intervals[asked].high
+    assert low < row.spreads[asked].mean < high
+    assert row.intervals[Figure("r_at_1", group="unseen")] is None
+
+
+def test_a_claim_on_labels_by_their_training_documents(home):
+    marked = {
+        "name": "marked", "file": "messages.csv", "label": "marks", "label_separator": ";",
+        "split": {"test": 0.25}, "task": "multi", "empty_labels": "none", "metrics": ["map"],
+    }  # fmt: skip
+    systems = [{"name": "tfidf-logistic"}, {"name": "frequency"}]
+    claims = [
+        {"says": f"tfidf-logistic > frequency on {figure} labels"}
+        for figure in ("r_at_1 of torso", "micro_f1 of torso", "r_at_1 of unseen")
+    ]
+    made = ready(home, corpora=[marked], systems=systems, seeds=[0, 1], claims=claims)
+    recall, _, unseen = collect(made).claims
+    wanted = [
+        np.mean([
+            next(g for g in cell["buckets"] if g["name"] == "torso")["figures"]["r_at_1"]
+            for cell in (written(made, "marked", system, seed).figures for seed in (0, 1))
+        ])
+        for system in ("tfidf-logistic", "frequency")
+    ]  # fmt: skip
+    assert recall.tested.documents.difference == pytest.approx(wanted[0] - wanted[1])
+    assert recall.verdict == "not decided" and wanted[0] != wanted[1]
+    assert unseen.verdict == "not tested" and "undefined" in unseen.reason
+    systems[1]["seeds"] = [1]
+    made = ready(home, out="alone", corpora=[marked], systems=systems, seeds=[0, 1], claims=claims)
+    asked = collect(made).claims[0].tested.documents
+    assert (asked.runs, len(asked.a_runs)) == (1, 1), "labels' documents can be others by seed"
+    folds = marked | {"split": {"folds": 2}}
+    made = ready(home, out="folds", corpora=[folds], systems=systems, claims=claims[:1])
+    (claimed,) = collect(made).claims
+    assert claimed.verdict == "not tested" and "differs between folds" in claimed.reason

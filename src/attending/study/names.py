@@ -108,7 +108,7 @@ def counted() -> tuple[str, ...]:
 def is_tested(figure: Figure, task: Task) -> bool:
     """Say whether paired tests and intervals can be computed for a figure."""
     if figure.group is not None:
-        return False
+        return task == "multi" and _OF_GROUP.match(figure.key) is not None
     if figure.label is not None:
         return figure.key in PER_LABEL
     if task == "single":

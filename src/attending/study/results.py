@@ -243,9 +243,11 @@ def pair_test(
     """Test two systems over documents and over seeds, or say why that can't be done."""
     if not runs[a] or not runs[b]:
         return "a system has no finished run"
-    first, second = paired_runs(runs[a], runs[b])
+    first, second = paired_runs(runs[a], runs[b], figure=figure)
     if not first or not second:
         return "no seed is finished by both systems"
+    if figure.group is not None and any(len(run.figures) > 1 for run in (*first, *second)):
+        return "which labels have how many training documents differs between folds"
     try:
         documents = compare(first, second, figure, rounds)
         seeds = paired_over_seeds(documents.a_runs, documents.b_runs)

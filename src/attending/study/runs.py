@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attending.errors import DataError
+from attending.evaluation.counts import BoolArray
 from attending.evaluation.intervals import Interval
 from attending.evaluation.multilabel.metrics import KS
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome, match_multilabel
@@ -30,10 +31,10 @@ from attending.evaluation.significance import (
     paired_randomisation,
 )
 from attending.evaluation.task import AnyEvaluation, evaluate_task
-from attending.records import Document, Prediction
+from attending.records import Document, LabelSet, Prediction
 from attending.study.corpora import StudyCorpus
 from attending.study.folders import StudyFolder
-from attending.study.names import Figure
+from attending.study.names import Figure, parse_claim
 from attending.study.plan import Cell
 
 
@@ -64,10 +65,30 @@ class Run:
         return evaluate_task(self.corpus.task, rows, given, self.corpus.labels, resamples=0, **more)
 
     @cached_property
+    def _matched(self) -> tuple[MultiLabelOutcome, LabelSet]:
+        labels, unknown = self.corpus.labels, self.corpus.unknown
+        return match_multilabel(self.documents, self.predictions, labels, unknown=unknown)
+
+    @property
     def outcome(self) -> MultiLabelOutcome:
         """Truth and answers of a multi-label task, as matrices."""
-        labels, unknown = self.corpus.labels, self.corpus.unknown
-        return match_multilabel(self.documents, self.predictions, labels, unknown=unknown)[0]
+        return self._matched[0]
+
+    def members(self, group: str) -> BoolArray:
+        """Mark the labels of a group by their training documents, (L,), as the cell counted them.
+
+        Raises:
+            DataError: If the cells are folds, each with training documents of its own, or nothing
+                is known of them.
+        """
+        found = [g for cell in self.figures for g in cell.get("buckets", ()) if g["name"] == group]
+        if len(found) != 1:
+            raise DataError("groups of labels differ between folds or aren't known")
+        low, high = found[0]["low"], found[0]["high"]
+        counts = {i: row.get("training") or 0 for i, row in self.figures[0]["per_label"].items()}
+        training = np.array([counts.get(i, 0) for i in self._matched[1].ids], np.int64)
+        within: BoolArray = (training >= low) & (training <= (np.inf if high is None else high))
+        return within
 
     def value(self, figure: Figure) -> float | None:
         """Return a figure; ``None`` where it is undefined.
@@ -137,7 +158,8 @@ def runs_of(home: StudyFolder, corpus: str, system: str, size: int | None) -> li
     """Return the finished runs of a system, by seed; one with an unfinished fold isn't finished."""
     study = home.study
     ks = tuple(k for f in study.figures[corpus] if (k := f.cut))
-    grouped = any(f.group is not None for f in study.figures[corpus])
+    asked = [*study.figures[corpus], *(parse_claim(c.says).figure for c in study.file.claims)]
+    grouped = any(f.group is not None for f in asked)
     found = []
     for seed in sorted(study.systems[system].seeds):
         folders = [
@@ -173,6 +195,7 @@ def interval_of(runs: Sequence[Run], figure: Figure, seed: int = 0) -> Interval 
                 [run.outcome for run in runs],
                 figure.key,
                 position=_position(corpus, figure),
+                groups=_groups(runs, runs, figure),
                 seed=seed,
             )
         truth, given = _laid_out(runs, [runs])
@@ -181,13 +204,17 @@ def interval_of(runs: Sequence[Run], figure: Figure, seed: int = 0) -> Interval 
         return None
 
 
-def paired_runs(a: Sequence[Run], b: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+def paired_runs(
+    a: Sequence[Run], b: Sequence[Run], *, figure: Figure | None = None
+) -> tuple[list[Run], list[Run]]:
     """Return the runs of two systems that go together: those of the same seeds.
 
     The run of a system with one seed, on a split that is the same for all seeds, goes with every
-    run of the other. One of several that are to come doesn't: it is no seed that both have.
+    run of the other. One of several that are to come doesn't: it is no seed that both have. Nor
+    does any for a figure of labels by their training documents, which may be drawn by seed.
     """
     one_split = not any(run.corpus.per_seed for run in (*a, *b))
+    one_split = one_split and (figure is None or figure.group is None)
     if one_split and a and b and (a[0].alone or b[0].alone):
         return list(a), list(b)
     seeds = {run.seed for run in a} & {run.seed for run in b}
@@ -210,6 +237,7 @@ def compare(
             [run.outcome for run in b],
             figure.key,
             position=_position(corpus, figure),
+            groups=_groups(a, b, figure),
             rounds=rounds,
             seed=seed,
         )
@@ -221,6 +249,16 @@ def compare(
 
 def _position(corpus: StudyCorpus, figure: Figure) -> int | None:
     return None if figure.label is None else corpus.labels.position(figure.label)
+
+
+def _groups(a: Sequence[Run], b: Sequence[Run], figure: Figure) -> list[BoolArray] | None:
+    """Mark the labels that a figure of a group is of: those that are in it in both runs."""
+    if figure.group is None:
+        return None
+    first, second = ([run.members(figure.group) for run in runs] for runs in (a, b))
+    number = max(len(first), len(second))
+    first, second = (x * (number // len(x)) for x in (first, second))
+    return [one & other for one, other in zip(first, second, strict=True)]
 
 
 def _laid_out(

@@ -7,9 +7,15 @@ import pytest
 from sklearn.metrics import f1_score
 
 from attending.errors import DataError, ShapeError
+from attending.evaluation.multilabel.decisions import Decided
+from attending.evaluation.multilabel.frequency import buckets
 from attending.evaluation.multilabel.metrics import evaluate_multilabel, quick_figures
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome
-from attending.evaluation.multilabel.significance import paired_multilabel
+from attending.evaluation.multilabel.ranked import rank_documents
+from attending.evaluation.multilabel.significance import (
+    mean_interval_multilabel,
+    paired_multilabel,
+)
 
 
 def system(truth, seed, noise):
@@ -34,6 +40,68 @@ def test_figures_are_those_of_the_evaluation(truth, metric):
     assert found.difference == pytest.approx(found.a - found.b)
     assert found.interval.low < found.difference < found.interval.high
     assert found.documents == 60 and 0 < found.differing <= 60
+
+
+@pytest.mark.parametrize("metric", ["r_at_1", "r_at_2", "micro_f1", "micro_precision", "macro_f1"])
+def test_figures_of_a_group_of_labels_are_those_of_its_bucket(truth, metric):
+    training = np.array([0, 9, 0, 60, 2, 0])
+    a, b = system(truth, 1, 0.6), system(truth, 2, 0.9)
+    unseen = [training == 0]
+    found = paired_multilabel(a, b, metric, groups=unseen, rounds=200)
+    for mine, outcome in ((found.a, a), (found.b, b)):
+        ranked = rank_documents(outcome, (1, 2))
+        bucket = buckets(Decided.of(outcome).label_counts(), ranked, training)[-1]
+        assert bucket.name == "unseen" and bucket.true > 0
+        assert mine == pytest.approx(bucket.figures[metric])
+    assert found.interval.low < found.difference < found.interval.high
+    interval = mean_interval_multilabel([a], metric, groups=unseen, draws=200)
+    assert interval.low < found.a < interval.high
+    whole = paired_multilabel(a, b, metric, groups=[np.ones(6, bool)], rounds=200)
+    assert whole.a != pytest.approx(found.a)
+
+
+def test_recall_of_a_group_is_that_of_all_ways_to_swap():
+    truth = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0], [1, 1, 1]])
+    rng = np.random.default_rng(5)
+    group = np.array([True, False, True])
+    scores = [truth + rng.random(truth.shape) * 1.5, truth + rng.random(truth.shape) * 4]
+    a, b = (MultiLabelOutcome.of(truth, s > 1, s) for s in scores)
+    first = [s.argmax(axis=1) for s in scores]
+    hits = [group[k] & (truth[np.arange(6), k] > 0) for k in first]
+    pairs = truth[:, group].sum()
+    seen = (hits[0].sum() - hits[1].sum()) / pairs
+    swaps = itertools.product([1, -1], repeat=6)
+    differences = hits[0].astype(int) - hits[1].astype(int)
+    every = [abs(np.dot(s, differences)) / pairs >= abs(seen) - 1e-12 for s in swaps]
+    found = paired_multilabel(a, b, "r_at_1", groups=[group], rounds=4000)
+    assert found.difference == pytest.approx(seen) and seen != 0
+    assert found.p_value == pytest.approx(np.mean(every), abs=0.03)
+
+
+def test_every_run_can_have_a_group_of_its_own(truth):
+    a, b = ([system(truth, s, noise) for s in (1, 2)] for noise in (0.6, 0.9))
+    groups = [np.arange(6) < 2, np.arange(6) > 3]
+    found = paired_multilabel(a, b, "r_at_1", groups=groups, rounds=50)
+    alone = [
+        paired_multilabel(x, y, "r_at_1", groups=[g], rounds=50)
+        for x, y, g in zip(a, b, groups, strict=True)
+    ]
+    assert found.a == pytest.approx(np.mean([t.a for t in alone]))
+    assert found.b == pytest.approx(np.mean([t.b for t in alone]))
+
+
+def test_groups_that_do_not_fit_are_refused(truth):
+    a = system(truth, 1, 0.8)
+    with pytest.raises(DataError, match=r'"map" is not known for a group.*r_at_k for any k'):
+        paired_multilabel(a, a, "map", groups=[np.ones(6, bool)])
+    with pytest.raises(DataError, match='"r_at_0" is not known for a group'):
+        paired_multilabel(a, a, "r_at_0", groups=[np.ones(6, bool)])
+    with pytest.raises(ShapeError, match=r"found \(5,\); allowed: one for all runs"):
+        paired_multilabel(a, a, groups=[np.ones(5, bool)])
+    with pytest.raises(ShapeError, match=r"\(6,\); allowed: one for all runs, or 2"):
+        paired_multilabel([a, a], [a, a], groups=[np.ones(6, bool)] * 3)
+    with pytest.raises(DataError):
+        paired_multilabel(a, a, "r_at_1", groups=[np.zeros(6, bool)])
 
 
 def test_p_value_is_that_of_all_ways_to_swap():

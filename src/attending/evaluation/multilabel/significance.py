@@ -6,14 +6,14 @@ documents change places is a matrix product.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from attending.errors import DataError, ShapeError
-from attending.evaluation.counts import FloatArray, LabelCounts, ratio
+from attending.evaluation.counts import BoolArray, FloatArray, LabelCounts, ratio
 from attending.evaluation.intervals import (
     Interval,
     moved,
@@ -21,7 +21,14 @@ from attending.evaluation.intervals import (
     resamples_of,
     within,
 )
-from attending.evaluation.multilabel.decisions import MACRO, MICRO, Decided, label_averages, micro
+from attending.evaluation.multilabel.decisions import (
+    MACRO,
+    MICRO,
+    Decided,
+    label_averages,
+    micro,
+    only,
+)
 from attending.evaluation.multilabel.metrics import document_values
 from attending.evaluation.multilabel.outcome import MultiLabelOutcome, Sparse, weighted, weights_of
 from attending.evaluation.multilabel.ranked import rank_documents
@@ -38,6 +45,7 @@ def paired_multilabel(
     metric: str = "micro_f1",
     *,
     position: int | None = None,
+    groups: Sequence[BoolArray] | None = None,
     rounds: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -55,13 +63,20 @@ def paired_multilabel(
     a label, "precision", "recall" or "f1" of that label (precision of a label never given
     counts 0).
 
+    ``groups`` (L,) bool, one for all runs or one for each, say which labels a figure is of, such
+    as those without training documents: micro and macro figures of these alone, and ``r_at_k``,
+    which is then the share of their true pairs that is among the first k of a document's whole
+    ranking, as in ``buckets``.
+
     Raises:
         ShapeError: If the systems' documents or truths differ, or the runs don't pair.
         DataError: If the metric is unknown or undefined for a system.
     Source: Noreen 1989; Yeh 2000, arXiv:cs/0008005.
     """
     first, second = _paired(a, b)
-    figure = _figure(metric, first[0].width, position)
+    figure = _figure(metric, first[0].width, position, groups is not None)
+    if groups is not None:
+        first, second = _among(first, groups), _among(second, groups)
     left, right = _Laid.out(figure, first), _Laid.out(figure, second)
     return compare_sums(
         metric,
@@ -82,21 +97,23 @@ def mean_interval_multilabel(
     metric: str = "micro_f1",
     *,
     position: int | None = None,
+    groups: Sequence[BoolArray] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Interval | None:
     """Bootstrap interval of a multi-label system's mean over runs; documents and runs are drawn.
 
-    ``metric`` and ``position`` are as in ``paired_multilabel``. With a single run, documents
-    alone are drawn.
+    ``metric``, ``position`` and ``groups`` are as in ``paired_multilabel``. With a single run,
+    documents alone are drawn.
 
     Raises:
         ShapeError: If the runs' label sets or truths don't fit each other.
         DataError: If the metric is unknown.
     """
     outcomes, _ = _paired(runs, runs)
-    laid = _Laid.out(_figure(metric, outcomes[0].width, position), outcomes)
+    figure = _figure(metric, outcomes[0].width, position, groups is not None)
+    laid = _Laid.out(figure, outcomes if groups is None else _among(outcomes, groups))
     drawn = _drawn(laid, draws, seed)
     if metric in MACRO:
         observed = laid.score(weighted(np.ones((1, laid.documents)), laid.features))[0]
@@ -162,6 +179,24 @@ def _paired(a: Runs, b: Runs) -> tuple[list[MultiLabelOutcome], list[MultiLabelO
     return first, second
 
 
+def _among(
+    outcomes: Sequence[MultiLabelOutcome], groups: Sequence[BoolArray]
+) -> list[MultiLabelOutcome]:
+    """Leave the labels outside a group out of truth and answers; rankings stay whole."""
+    groups = list(groups) * (len(outcomes) if len(groups) == 1 else 1)
+    count, shape = len(outcomes), (outcomes[0].width,)
+    if len(groups) != count or any(group.shape != shape for group in groups):
+        raise ShapeError(
+            "the groups of labels don't fit the runs",
+            found=", ".join(str(group.shape) for group in groups) or "none",
+            allowed=f"one for all runs, or {count}, each of shape {shape}",
+        )
+    return [
+        replace(x, truth=only(x.truth, group), assigned=only(x.assigned, group))
+        for x, group in zip(outcomes, groups, strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Micro:
     """A figure of summed pairs: right, true and assigned labels of each document."""
@@ -215,6 +250,20 @@ class _Mean:
 
 
 @dataclass(frozen=True, slots=True)
+class _Found:
+    """Of all true pairs, the share that is among the first k of its document's ranking."""
+
+    k: int
+
+    def features(self, outcome: MultiLabelOutcome) -> Sparse:
+        ranked = rank_documents(outcome, (self.k,))
+        return csr_array(np.stack([ranked.hits[:, 0], ranked.true], axis=1).astype(np.float64))
+
+    def of(self, sums: FloatArray) -> FloatArray:
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+@dataclass(frozen=True, slots=True)
 class _OfLabel:
     """Precision, recall or F1 of one label, by its position."""
 
@@ -233,7 +282,10 @@ class _OfLabel:
         return np.nan_to_num(values) if self.name == "precision" else values
 
 
-def _figure(metric: str, labels: int, position: int | None) -> _Micro | _Macro | _Mean | _OfLabel:
+_Figure = _Micro | _Macro | _Mean | _Found | _OfLabel
+
+
+def _figure(metric: str, labels: int, position: int | None, grouped: bool) -> _Figure:
     if position is not None:
         if metric not in PER_LABEL or not 0 <= position < labels:
             raise DataError(
@@ -242,4 +294,14 @@ def _figure(metric: str, labels: int, position: int | None) -> _Micro | _Macro |
         return _OfLabel(metric, position)
     if metric in MICRO:
         return _Micro(metric)
-    return _Macro(metric, labels) if metric in MACRO else _Mean(metric)
+    if metric in MACRO:
+        return _Macro(metric, labels)
+    if not grouped:
+        return _Mean(metric)
+    place, _, k = metric.rpartition("_at_")
+    if place != "r" or not k.isdigit() or not int(k):
+        raise DataError(
+            f'the metric "{metric}" is not known for a group of labels',
+            allowed=", ".join([*MICRO, *MACRO, "r_at_k for any k"]),
+        )
+    return _Found(int(k))
