@@ -54,6 +54,19 @@ def test_curves_are_drawn_by_rows():
     assert str(learning_curves(curves[2:], "Macro-F1")) == ""
 
 
+def test_a_published_curve_stands_beside_ours():
+    ours = ((50.0, 0.4, None), (200.0, 0.6, None))
+    curves = [Curve("<mine>", ours, published=((25.0, 0.3), (800.0, 0.9))), Curve("other", ours)]
+    svg = str(learning_curves(curves, "Macro-F1"))
+    assert svg.count('<polygon class="s0 published"') == 2 and "s1 published" not in svg
+    assert "&lt;mine&gt;, published, 800 training rows: 0.900" in svg
+    (path,) = re.findall(r'<polyline class="s0 published" points="([^"]+)"', svg)
+    places = [tuple(map(float, point.split(","))) for point in path.split()]
+    circles = [float(x) for x in re.findall(r'<circle class="s0" cx="([\d.]+)"', svg)]
+    assert places[0][0] < min(circles) and places[1][0] > max(circles), "the axis holds both"
+    assert places[0][1] > places[1][1]
+
+
 def test_names_are_moved_apart_as_little_as_it_takes():
     assert _spread_apart([10.0, 100.0]) == [10.0, 100.0]
     assert _spread_apart([100.0, 100.0, 10.0]) == [100.0, 115.0, 10.0]

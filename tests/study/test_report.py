@@ -7,6 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from attending.evaluation.wording import UNDEFINED
+from attending.study.names import Figure
+from attending.study.published import published_dots, published_table
 from attending.study.report import FILES, write_results
 from attending.study.results import collect
 from attending.study.run import run_study
@@ -83,6 +86,34 @@ def test_all_that_a_study_can_show(files):
     assert "&lt;b>odd\\|name" in summary and "| standard deviation | standard error |" in summary
     widths = {line.count(" |") for line in summary.splitlines() if line.startswith("| tfidf-svm |")}
     assert len(widths) >= 3
+
+
+def test_published_figures_stand_beside_ours_of_as_many_rows(home):
+    rows = [
+        {"name": f"P {n}", "system": "tfidf-logistic", "rows": n, "figures": {"accuracy": 0.123}}
+        for n in (12, 20, 900)
+    ]
+    tables = {
+        "systems": [{"name": "tfidf-logistic", "seeds": [0]}],
+        "metrics": ["accuracy"],
+        "sizes": ["all", 20, 12],
+    }
+    made = home(**tables, published=PUBLISHED | {"row": rows})
+    run_study(made)
+    results = collect(made)
+    found = published_table(results)
+    ours = {row["name"]: row["cells"] for row in found["rows"]}
+    blocks = {block.size: block for block in results.blocks}
+    for n in (12, 20):
+        mean = blocks[n].rows[0].spreads[Figure("accuracy")].mean
+        assert ours[f"P {n}"] == [("12.3%", f"{100 * mean:.1f}%")]
+    assert blocks[12].rows[0].spreads != blocks[None].rows[0].spreads
+    assert ours["P 900"] == [("12.3%", UNDEFINED)]
+    assert published_dots(results, blocks[None], Figure("accuracy")) == {}
+    assert published_dots(results, blocks[20], Figure("accuracy")) == {"tfidf-logistic": 0.123}
+    files = {k: p.read_text() for k, p in write_results(made.path, results).items()}
+    assert 'class="paper"' not in files["page"] and "Diamonds: the published" in files["page"]
+    assert files["page"].count('<polygon class="s0 published"') == 3
 
 
 def test_markdown_tables_are_as_wide_as_their_heads(files):

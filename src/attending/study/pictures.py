@@ -35,11 +35,15 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A system by training size or epoch: (which, mean, half the bar); dashed, on training rows."""
+    """A system by training size or epoch: (which, mean, half the bar).
+
+    Dashed, on training rows; dotted between diamonds, a paper's figures for it.
+    """
 
     name: str
     points: tuple[tuple[float, float, float | None], ...]
     training: tuple[tuple[float, float], ...] = ()
+    published: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +129,18 @@ def _dot(dot: Dot, y: float, left: float, place: Callable[[float], float]) -> li
         parts.append(line("interval", place(dot.interval.low), y, place(dot.interval.high), y))
     parts += [line("seed", place(v), y + 5, place(v), y + 10) for v in dot.values]
     if dot.published is not None:
-        a = place(dot.published)
-        corners = f"{a:.1f},{y - 5:.1f} {a + 5:.1f},{y:.1f} {a:.1f},{y + 5:.1f} {a - 5:.1f},{y:.1f}"
-        parts.append(f'<polygon class="paper" points="{corners}"/>')
+        said = f"{dot.name}, published: {dot.published:.3f}"
+        parts.append(_diamond("paper", place(dot.published), y, said))
     parts.append(
         f'<circle class="dot" cx="{place(dot.mean):.1f}" cy="{y:.1f}" r="5">'
         f"<title>{name}: {dot.mean:.3f}</title></circle>"
     )
     return parts
+
+
+def _diamond(look: str, x: float, y: float, said: str) -> str:
+    corners = f"{x:.1f},{y - 5:.1f} {x + 5:.1f},{y:.1f} {x:.1f},{y + 5:.1f} {x - 5:.1f},{y:.1f}"
+    return f'<polygon class="{look}" points="{corners}"><title>{escape(said)}</title></polygon>'
 
 
 def learning_curves(curves: Sequence[Curve], axis: str, across: Across = TRAINING_ROWS) -> Markup:
@@ -143,9 +151,11 @@ def learning_curves(curves: Sequence[Curve], axis: str, across: Across = TRAININ
     drawn = [c for c in curves if len(c.points) > 1]
     if not drawn:
         return Markup("")
-    rows = sorted({n for c in drawn for n, _, _ in c.points})
+    rows = sorted(
+        {n for c in drawn for n, _, _ in c.points} | {n for c in drawn for n, _ in c.published}
+    )
     seen = [m + k * (half or 0) for c in drawn for _, m, half in c.points for k in (-1, 1)]
-    seen += [m for c in drawn for _, m in c.training]
+    seen += [m for c in drawn for _, m in (*c.training, *c.published)]
     marks = steps_between(min(seen), max(seen))
     names = 20 + _LETTER * max(len(_short(c.name)) for c in drawn)
     low, high = across.place(rows[0]), across.place(rows[-1])
@@ -198,6 +208,12 @@ def _curve(
     if curve.training:
         path = " ".join(f"{across(n):.1f},{up(m):.1f}" for n, m in curve.training)
         parts.append(f'<polyline class="{look} training" points="{path}"/>')
+    if curve.published:
+        path = " ".join(f"{across(n):.1f},{up(m):.1f}" for n, m in curve.published)
+        parts.append(f'<polyline class="{look} published" points="{path}"/>')
+        for n, m in curve.published:
+            said = f"{curve.name}, published, {_number(n)} {counts}: {m:.3f}"
+            parts.append(_diamond(f"{look} published", across(n), up(m), said))
     path = " ".join(f"{across(n):.1f},{up(m):.1f}" for n, m, _ in curve.points)
     parts.append(f'<polyline class="{look}" points="{path}"/>')
     for n, m, _ in curve.points:

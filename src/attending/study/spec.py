@@ -126,6 +126,9 @@ class PublishedRow(Table):
 
     name: str = Field(description="what the paper calls it")
     system: str | None = Field(None, description="the system that it stands beside")
+    rows: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        ALL, description="with how many training rows; the largest size of the study if not said"
+    )
     figures: dict[str, float | list[float]] = Field(
         description="figure -> value, or [value, what stands behind ±]"
     )

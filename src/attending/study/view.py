@@ -6,23 +6,23 @@ from typing import Any
 import numpy as np
 
 from attending.data.wording import plural
-from attending.evaluation.wording import UNDEFINED, count, decimal
+from attending.evaluation.wording import UNDEFINED, decimal
 from attending.study import wording
-from attending.study.claims import TIMED
 from attending.study.epochs import Epochs
-from attending.study.names import Figure, parse_figure
+from attending.study.names import Figure
 from attending.study.pictures import EPOCHS, Curve, Dot, dot_plot, learning_curves
+from attending.study.published import (
+    TIMED_TITLES,
+    millions,
+    published_dots,
+    published_points,
+    published_table,
+    timed_value,
+)
 from attending.study.results import Block, Claimed, Results, Row, Tested
-from attending.study.spec import PublishedRow, PublishedTable
 from attending.study.timing import Timing
 
 _COLUMNS = 10
-_TIMED_TITLES = {
-    "parameters": "Parameters",
-    "megabytes": "MB on disk",
-    "milliseconds": "ms a message",
-    "cpu_seconds": "CPU seconds, test part",
-}
 
 
 def study_view(results: Results) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def study_view(results: Results) -> dict[str, Any]:
         "short": wording.in_short(results),
         "blocks": [_block(results, block) for block in results.main_blocks],
         "claims": [_claim(claimed) for claimed in results.claims],
-        "published": _published(results),
+        "published": published_table(results),
         "curves": list(_curves(results)) if len(study.sizes) > 1 else [],
         "epochs": [_epochs(found) for found in results.epochs],
         "timing": [_timing(results, name, found) for name, found in results.timing.items()],
@@ -105,16 +105,9 @@ def _best(block: Block, figure: Figure) -> str | None:
     return choose(means, key=lambda system: means[system])
 
 
-def millions(value: float | None) -> str:
-    """Write a number of parameters: ``22.6 M``, ``3,003``."""
-    if value is None:
-        return UNDEFINED
-    return f"{value / 1e6:.1f} M" if value >= 1e6 else count(round(value))
-
-
 def _plot(results: Results, block: Block) -> Any:
     first = block.figures[0]
-    published = _published_values(results, block.corpus, first)
+    published = published_dots(results, block, first)
     dots = [
         Dot(
             row.system,
@@ -170,91 +163,6 @@ def _claim(claimed: Claimed) -> dict[str, Any]:
     }
 
 
-def _published_rows(results: Results, corpus: str) -> Iterator[tuple[PublishedTable, PublishedRow]]:
-    table = results.study.head.published
-    if table is not None and table.corpus in (None, corpus):
-        for row in table.row:
-            yield table, row
-
-
-def _published_values(results: Results, corpus: str, figure: Figure) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for _, row in _published_rows(results, corpus):
-        for key, value in row.figures.items():
-            if row.system is not None and key not in TIMED and parse_figure(key) == figure:
-                found[row.system] = value[0] if isinstance(value, list) else value
-    return found
-
-
-def _published(results: Results) -> dict[str, Any] | None:
-    """Return a paper's rows with ours beside them."""
-    table = results.study.head.published
-    if table is None or not table.row:
-        return None
-    keys = list(dict.fromkeys(key for row in table.row for key in row.figures))
-    blocks = [b for b in results.main_blocks if table.corpus in (None, b.corpus)]
-    rows = []
-    for block in blocks:
-        ours = {row.system: row for row in block.rows}
-        timed = results.timing.get(block.corpus)
-        for published in table.row:
-            own = ours.get(published.system or "")
-            cells = [(_paper(key, published), _ours(key, own, timed)) for key in keys]
-            rows.append(
-                {
-                    "name": published.name,
-                    "system": published.system or UNDEFINED,
-                    "corpus": block.corpus,
-                    "cells": cells,
-                }
-            )
-    titles = [_TIMED_TITLES.get(key) or parse_figure(key).title for key in keys]
-    return {
-        "source": table.source,
-        "note": _closed(table.note),
-        "titles": titles,
-        "rows": rows,
-        "several": len(blocks) > 1,
-    }
-
-
-def _closed(text: str) -> str:
-    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _paper(key: str, row: PublishedRow) -> str:
-    given = row.figures.get(key)
-    if given is None:
-        return UNDEFINED
-    number, behind = given if isinstance(given, list) else (given, None)
-    if key in TIMED:
-        return timed_value(key, number)
-    figure = parse_figure(key)
-    said = wording.value(figure, number)
-    return said if behind is None else f"{said} ± {wording.bare(figure, behind)}"
-
-
-def _ours(key: str, row: Row | None, timed: Timing | None) -> str:
-    if row is None:
-        return UNDEFINED
-    if key in TIMED:
-        found = timed.systems.get(row.system) if timed else None
-        if found is None:
-            return millions(row.parameters) if key == "parameters" else UNDEFINED
-        return timed_value(key, getattr(found, key))
-    figure = parse_figure(key)
-    return wording.with_spread(figure, row.spreads.get(figure))
-
-
-def timed_value(key: str, value: float | None) -> str:
-    """Write a figure of size or time in the way of its kind."""
-    if value is None:
-        return UNDEFINED
-    if key == "parameters":
-        return millions(value)
-    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
-
-
 def _curves(results: Results) -> Iterator[dict[str, Any]]:
     """Yield the learning curves of each corpus, picture and table."""
     for corpus in results.study.corpora:
@@ -262,7 +170,7 @@ def _curves(results: Results) -> Iterator[dict[str, Any]]:
             (b for b in results.blocks if b.corpus == corpus), key=lambda b: b.training_rows
         )
         figure = blocks[0].figures[0]
-        curves = [_curve(system, blocks, figure) for system in results.study.systems]
+        curves = [_curve(results, system, blocks) for system in results.study.systems]
         rows = []
         for system in results.study.systems:
             own = [next(r for r in b.rows if r.system == system) for b in blocks]
@@ -275,11 +183,13 @@ def _curves(results: Results) -> Iterator[dict[str, Any]]:
             "sizes": [b.training_rows for b in blocks],
             "rows": rows,
             "training": any(c.training for c in curves),
+            "published": any(c.published for c in curves),
             "picture": learning_curves(curves, figure.title),
         }
 
 
-def _curve(system: str, blocks: Sequence[Block], figure: Figure) -> Curve:
+def _curve(results: Results, system: str, blocks: Sequence[Block]) -> Curve:
+    figure = blocks[0].figures[0]
     points, learnt = [], []
     for block in blocks:
         row = next(r for r in block.rows if r.system == system)
@@ -288,7 +198,8 @@ def _curve(system: str, blocks: Sequence[Block], figure: Figure) -> Curve:
             points.append((block.training_rows, spread.mean, spread.se))
         if known is not None:
             learnt.append((block.training_rows, known.mean))
-    return Curve(system, tuple(points), tuple(learnt))
+    published = published_points(results, blocks[0].corpus, system, figure)
+    return Curve(system, tuple(points), tuple(learnt), published)
 
 
 def _epochs(found: Epochs) -> dict[str, Any]:
@@ -321,11 +232,11 @@ def _timing(results: Results, corpus: str, timing: Timing) -> dict[str, Any]:
             continue
         whole = reference.cpu_seconds if reference else 0.0
         ratio = found.cpu_seconds / whole if whole else None
-        cells = [timed_value(key, getattr(found, key)) for key in _TIMED_TITLES]
+        cells = [timed_value(key, getattr(found, key)) for key in TIMED_TITLES]
         rows.append({"system": system, "cells": cells, "ratio": decimal(ratio)})
     return {
         "corpus": corpus,
-        "titles": list(_TIMED_TITLES.values()),
+        "titles": list(TIMED_TITLES.values()),
         "rows": rows,
         "reference": results.study.head.reference if reference else None,
         "documents": timing.documents,
