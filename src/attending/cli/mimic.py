@@ -111,6 +111,7 @@ def _write(
 ) -> None:
     from attending.data.labels import write_labels
     from attending.data.mimic.splits import most_frequent, part, read_splits
+    from attending.data.wording import plural
     from attending.data.writers import write_documents
     from attending.records import LabelSet
 
@@ -136,7 +137,7 @@ def _write(
     rows = []
     for own, documents in parts.items():
         write_documents(documents, files[own], force=force)
-        rows.append((own, f"{files[own]}: {len(documents):,} documents"))
+        rows.append((own, f"{files[own]}: {plural(len(documents), 'document')}"))
     write_labels(labels, out / "labels.jsonl", force=force)
     rows.append(("labels", f"{out / 'labels.jsonl'}: {len(labels):,} codes"))
     screen.tell_all("note", notes)

@@ -175,6 +175,8 @@ def require_unseen(
 
 def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
     """Yield what a person should know of the rows."""
+    from attending.data.wording import plural
+
     origin = data.origin
     own = len(data.train) - sum(more.documents for more in origin.also)
     part = f"{own:,} of {origin.documents:,}" if data.held_out or origin.also else f"{own:,}"
@@ -182,12 +184,12 @@ def data_facts(data: TrainingData) -> Iterator[tuple[str, str]]:
     how = f"{sum(counts.values()):,} spans" if data.tagged else described(origin.columns)
     yield "file", f"{origin.file}: {part} documents to train on; {how}"
     for more in origin.also:
-        yield "also", f"{more.file}: {more.documents:,} documents"
+        yield "also", f"{more.file}: {plural(more.documents, 'document')}"
     yield "types" if data.tagged else "labels", counts_in_words(counts)
     if origin.holdout:
-        yield "held out", f"{data.held_out:,} documents: {origin.holdout.in_words}"
+        yield "held out", f"{plural(data.held_out, 'document')}: {origin.holdout.in_words}"
     if data.development is not None:
-        yield "development", f"{len(data.development):,} documents of a file of their own"
+        yield "development", f"{plural(len(data.development), 'document')} of a file of their own"
 
 
 def data_remarks(data: TrainingData) -> Iterator[str]:
