@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attending.parts.heads import prior_logits
 from attending.parts.planting.planted import Planted, token_by_token
@@ -135,3 +136,27 @@ def test_a_label_without_words_gets_no_vote_and_no_fault():
 def test_without_a_vote_logits_are_left_alone():
     part, logits = planted(), torch.zeros(1, 2)
     assert part.voted(logits, torch.tensor([[5, 3]]), slice(0, 2)) is logits
+
+
+class Largest(TorchDispatchMode):
+    """Watches how many cells the largest tensor has that is made."""
+
+    cells = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor):
+            self.cells = max(self.cells, made.numel())
+        return made
+
+
+def test_no_table_holds_all_words_for_all_labels():
+    words, labels, documents = 4000, 3000, 2
+    part = Planted(PlantedScores(dimension=2, vote=1.0), words, labels)
+    part.static_words.random_(1, words)
+    part.static_scores.uniform_(0.1, 1.0)
+    given = torch.randint(1, words, (documents, 40))
+    with Largest() as seen:
+        part.voted(torch.zeros(documents, labels), given, slice(None))
+        part(given, slice(None))
+    assert labels * 40 * documents <= seen.cells < words * labels / 10
