@@ -26,7 +26,8 @@ def write_page() -> None:
         "texts are random words of the bundled corpus: only their lengths matter here.",
         "",
     ]
-    for name, part in (("label-cost", cost), ("label-memory", memory)):
+    parts = (("label-cost", cost), ("label-memory", memory), ("training-memory", training))
+    for name, part in parts:
         path = RESULTS / f"{name}.json"
         if path.is_file():
             lines += part(json.loads(path.read_text(encoding="utf-8")))
@@ -64,6 +65,37 @@ def cost(report: Mapping[str, Any]) -> list[str]:
         f"As `label-description` has it (the second row), labels cost **{least:.0f} times less** "
         "than encoding all of them in every step. A whole step gains less, since the text has to "
         f"be read either way: {whole} times. The last row is all that can be gained.",
+        "",
+    ]
+    return lines
+
+
+def training(report: Mapping[str, Any]) -> list[str]:
+    """Return the part on memory while training."""
+    rows: Sequence[Mapping[str, Any]] = report["rows"]
+    lines = [
+        f"## Memory of training on documents of {rows[0]['tokens']:,} words",
+        "",
+        "```text",
+        "python benchmarks/training_memory.py",
+        "```",
+        "",
+        "| Labels | before the first step, GiB | in all, GiB | seconds a step |",
+        "|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        cells = [f"{row['gib_before']:.2f}", f"{row['gib']:.2f}", f"{row['seconds_a_step']:.1f}"]
+        lines.append(f"| {row['labels']:,} | {' | '.join(cells)} |")
+    most = rows[-1]
+    cells = most["labels"] * most["tokens"] * report["batch"] * 4 / 2**30
+    lines += [
+        "",
+        f"`{report['recipe']}`, 64 wide, with votes, bfloat16, {report['threads']} thread; every "
+        f"label learns in every step of {report['batch']} documents. The most memory that the "
+        "whole process ever held. Chunks of labels attend in turn, and what a chunk made is made "
+        "again on the way back, so that what grows with labels is the labels themselves. One "
+        f"score for every label and word of a batch would be {cells:.2f} GiB alone with "
+        f"{most['labels']:,} labels, and attention keeps several of them.",
         "",
     ]
     return lines
