@@ -92,10 +92,11 @@ def training(report: Mapping[str, Any]) -> list[str]:
         "",
         f"`{report['recipe']}`, 64 wide, with votes, bfloat16, {report['threads']} thread; every "
         f"label learns in every step of {report['batch']} documents. The most memory that the "
-        "whole process ever held; the machine had other work, so seconds are an upper bound. Chunks of labels attend in turn, and what a chunk made is made "
-        "again on the way back, so that what grows with labels is the labels themselves. One "
-        f"score for every label and word of a batch would be {cells:.2f} GiB alone with "
-        f"{most['labels']:,} labels, and attention keeps several of them.",
+        "whole process ever held; the machine had other work, so seconds are an upper bound. "
+        "Chunks of labels attend in turn, and what a chunk made is made again on the way back, so "
+        "that what grows with labels is the labels themselves. One score for every label and word "
+        f"of a batch would be {cells:.2f} GiB alone with {most['labels']:,} labels, and attention "
+        "keeps several of them.",
         "",
     ]
     return lines
