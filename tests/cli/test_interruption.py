@@ -12,13 +12,17 @@ from attending.cli import faults
 
 
 def start(folder, *words):
-    """Start the command line in a process of its own."""
+    """Start the command line in a process of its own, as a terminal would.
+
+    A shell that starts tests in the background has them ignore Ctrl-C, which is inherited.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "attending", *map(str, words)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
