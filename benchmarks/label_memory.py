@@ -17,7 +17,9 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -39,13 +41,44 @@ def gib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
-def model_of(name: str, count: int, words: list[str]) -> NeuralModel:
-    """Make a model of so many described labels, as if it were trained and loaded."""
-    draw = random.Random(0)
-    labels = LabelSet(
+def bundled_words() -> list[str]:
+    """Return the words of the bundled corpus."""
+    return sorted({w for d in load_corpus("portal").documents for w in d.text.lower().split()})
+
+
+def described(count: int, words: list[str], draw: random.Random) -> LabelSet:
+    """Make so many labels, each described by eight words."""
+    return LabelSet(
         tuple(Label(f"c{i}", "", " ".join(draw.choices(words, k=8))) for i in range(count))
     )
-    return as_if_loaded(name, labels)
+
+
+def in_processes(script: str, asked: Iterable[Sequence[str]]) -> list[dict[str, Any]]:
+    """Run a script once for each list of words, which prints one row; print and return the rows."""
+    rows = []
+    for words in asked:
+        command = [sys.executable, script, *words]
+        made = subprocess.run(command, check=True, capture_output=True, text=True)
+        rows.append(json.loads(made.stdout.splitlines()[-1]))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def write_report(path: Path, rows: Sequence[dict[str, Any]], **facts: object) -> None:
+    """Write rows with what they were measured on, and the page."""
+    report = {
+        **facts,
+        "processor": platform.processor() or platform.machine(),
+        "torch": torch.__version__,
+        "rows": rows,
+    }
+    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_page()
+
+
+def model_of(name: str, count: int, words: list[str]) -> NeuralModel:
+    """Make a model of so many described labels, as if it were trained and loaded."""
+    return as_if_loaded(name, described(count, words, random.Random(0)))
 
 
 def as_if_loaded(name: str, labels: LabelSet) -> NeuralModel:
@@ -70,7 +103,7 @@ def document_of(model: NeuralModel, tokens: int, words: list[str]) -> Document:
 
 def child(name: str, count: int, tokens: int) -> dict[str, object]:
     """Score one document in this process; returns what it took."""
-    words = sorted({w for d in load_corpus("portal").documents for w in d.text.lower().split()})
+    words = bundled_words()
     model = model_of(name, count, words)
     document = document_of(model, tokens, words)
     before, started = gib(), time.process_time()
@@ -101,22 +134,13 @@ def main() -> None:
     if given.child is not None:
         print(json.dumps(child(given.child, int(given.labels), given.tokens)))
         return
-    rows = []
-    for name in given.recipes.split(","):
-        for count in given.labels.split(","):
-            command = [sys.executable, __file__, "--child", name, "--labels", count]
-            command += ["--tokens", str(given.tokens), "--threads", str(given.threads)]
-            made = subprocess.run(command, check=True, capture_output=True, text=True)
-            rows.append(json.loads(made.stdout.splitlines()[-1]))
-            print(rows[-1], flush=True)
-    report = {
-        "threads": given.threads,
-        "processor": platform.processor() or platform.machine(),
-        "torch": torch.__version__,
-        "rows": rows,
-    }
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    write_page()
+    more = ["--tokens", str(given.tokens), "--threads", str(given.threads)]
+    asked = [
+        ["--child", name, "--labels", count, *more]
+        for name in given.recipes.split(",")
+        for count in given.labels.split(",")
+    ]
+    write_report(RESULT, in_processes(__file__, asked), threads=given.threads)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def training(report: Mapping[str, Any]) -> list[str]:
         cells = [f"{row['gib_before']:.2f}", f"{row['gib']:.2f}", f"{row['seconds_a_step']:.1f}"]
         lines.append(f"| {row['labels']:,} | {' | '.join(cells)} |")
     most = rows[-1]
-    cells = most["labels"] * most["tokens"] * report["batch"] * 4 / 2**30
+    every = most["labels"] * most["tokens"] * report["batch"] * 4 / 2**30
     lines += [
         "",
         f"`{report['recipe']}`, 64 wide, with votes, bfloat16, {report['threads']} thread; every "
@@ -95,7 +95,7 @@ def training(report: Mapping[str, Any]) -> list[str]:
         "whole process ever held; the machine had other work, so seconds are an upper bound. "
         "Chunks of labels attend in turn, and what a chunk made is made again on the way back, so "
         "that what grows with labels is the labels themselves. One score for every label and word "
-        f"of a batch would be {cells:.2f} GiB alone with {most['labels']:,} labels, and attention "
+        f"of a batch would be {every:.2f} GiB alone with {most['labels']:,} labels, and attention "
         "keeps several of them.",
         "",
     ]

@@ -11,21 +11,16 @@ the page.
 
 import argparse
 import json
-import platform
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import torch
 
 from attending.classifier import resolve_recipe
-from attending.data.corpora import load_corpus
-from attending.records import Document, Label, LabelSet
+from attending.records import Document
 from attending.training.fit import fit
 from attending.training.progress import Event
-from label_memory import gib
-from label_page import write_page
+from label_memory import bundled_words, described, gib, in_processes, write_report
 
 RESULT = Path(__file__).parent / "results" / "training-memory.json"
 RECIPE = "plant-bilstm"
@@ -44,11 +39,8 @@ SETTINGS = {
 
 def child(count: int, tokens: int) -> dict[str, object]:
     """Train with so many labels on documents of so many words; returns what it took."""
-    words = sorted({w for d in load_corpus("portal").documents for w in d.text.lower().split()})
-    draw = random.Random(0)
-    labels = LabelSet(
-        tuple(Label(f"c{i}", "", " ".join(draw.choices(words, k=8))) for i in range(count))
-    )
+    words, draw = bundled_words(), random.Random(0)
+    labels = described(count, words, draw)
     texts = [" ".join(draw.choices(words, k=tokens)) for _ in range(DOCUMENTS)]
     rows = [Document(str(k), t, tuple(draw.sample(labels.ids, CODES))) for k, t in enumerate(texts)]
     seen: dict[str, float] = {}
@@ -81,23 +73,10 @@ def main() -> None:
     if given.child:
         print(json.dumps(child(int(given.labels), given.tokens)))
         return
-    rows = []
-    for count in given.labels.split(","):
-        command = [sys.executable, __file__, "--child", "--labels", count]
-        command += ["--tokens", str(given.tokens), "--threads", str(given.threads)]
-        made = subprocess.run(command, check=True, capture_output=True, text=True)
-        rows.append(json.loads(made.stdout.splitlines()[-1]))
-        print(rows[-1], flush=True)
-    report = {
-        "recipe": RECIPE,
-        "batch": BATCH,
-        "threads": given.threads,
-        "processor": platform.processor() or platform.machine(),
-        "torch": torch.__version__,
-        "rows": rows,
-    }
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    write_page()
+    more = ["--tokens", str(given.tokens), "--threads", str(given.threads)]
+    asked = [["--child", "--labels", count, *more] for count in given.labels.split(",")]
+    rows = in_processes(__file__, asked)
+    write_report(RESULT, rows, recipe=RECIPE, batch=BATCH, threads=given.threads)
 
 
 if __name__ == "__main__":
