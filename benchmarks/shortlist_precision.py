@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from attending.classifier import resolve_recipe
 from attending.data.labels import load_labels
+from attending.evaluation.intervals import percentile_interval
 from attending.models.neural import NeuralModel
 from attending.records import Document, LabelSet
 from attending.training.fit import fit
@@ -60,8 +61,9 @@ def difference(two: NDArray[np.bool_], one: NDArray[np.bool_], at: int) -> list[
     """Return the 95 % bootstrap interval of the difference in precision, over documents."""
     each = two[:, :at].mean(axis=1) - one[:, :at].mean(axis=1)
     draws = np.random.default_rng(0).integers(0, len(each), (2000, len(each)))
-    low, high = np.quantile(each[draws].mean(axis=1), (0.025, 0.975))
-    return [round(float(low), 4), round(float(high), 4)]
+    interval = percentile_interval(each[draws].mean(axis=1), 0.95)
+    assert interval is not None
+    return [round(interval.low, 4), round(interval.high, 4)]
 
 
 def compare(

@@ -252,13 +252,11 @@ def _position(corpus: StudyCorpus, figure: Figure) -> int | None:
 
 
 def _groups(a: Sequence[Run], b: Sequence[Run], figure: Figure) -> list[BoolArray] | None:
-    """Mark the labels that a figure of a group is of: those that are in it in both runs."""
-    if figure.group is None:
+    """Mark the labels that a figure of a group is of: those in it in both runs of a seed."""
+    group = figure.group
+    if group is None:
         return None
-    first, second = ([run.members(figure.group) for run in runs] for runs in (a, b))
-    number = max(len(first), len(second))
-    first, second = (x * (number // len(x)) for x in (first, second))
-    return [one & other for one, other in zip(first, second, strict=True)]
+    return [x.members(group) & y.members(group) for x, y in zip(a, b, strict=True)]
 
 
 def _laid_out(
