@@ -82,6 +82,7 @@ def test_slots_and_kinds():
         "estimator",
         "scheme",
         "neighbours",
+        "surface",
     }
     assert {"cls", "mean", "lesa", "cross"} < set(registry.kinds("label_attention"))
     part = registry.part("sampler", "balanced")

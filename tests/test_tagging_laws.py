@@ -4,6 +4,7 @@
 4. Saved equals loaded. 5. Eight documents can be overfitted. 6. A recipe survives TOML and back.
 """
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,7 @@ VARIANTS = {
     "atl-ner, io": ("atl-ner", {"scheme.tags": "io"}),
     "atl-ner, weights": ("atl-ner", {"loss.class_weights": "inverse", "loss.gamma": 2.0}),
     "atl-ner, pieces": ("atl-ner", {"head.pieces": "all", "decoder.kind": "tag-argmax"}),
+    "atl-ner, capitals": ("atl-ner", {"surface.kind": "capitals"}),
     "atl-ner, votes": ("atl-ner", {**VOTES, "neighbours.weight": 0.5}),
     "btl-ner, ignore": ("btl-ner", {"loss.other": "ignore", "neighbours.k": 1}),
     "btl-ner, per copy": ("btl-ner", {"loss.step": "per_copy", "neighbours.k": 1}),
@@ -181,11 +183,21 @@ def test_pad_columns_move_no_score(system, columns, fitted):
                 ids=pad(torch.where(batch.mask, batch.ids, filler), (0, columns), value=filler),
                 mask=pad(batch.mask, (0, columns), value=False),
                 cells=batch.cells + columns * (batch.cells // width),
+                shapes=None if batch.shapes is None else pad(batch.shapes, (0, columns)),
             )
             assert (scorer.network(wider).logits - plain).abs().max() <= 1e-5
 
 
 # 2. Nothing off reduces to plain.
+
+
+def test_shapes_that_say_nothing_change_nothing(fitted):
+    model = deepcopy(fitted("atl-ner, capitals"))
+    network = model.scorer.network
+    torch.nn.init.zeros_(network.surface.vectors.weight)
+    scored = model.scores(MIXED)
+    network.surface = None
+    assert gap(scored, model.scores(MIXED)) <= 1e-6
 
 
 def test_binary_labels_of_one_type_equal_all_labels_bit_for_bit(tiny_encoder):

@@ -97,6 +97,7 @@ _BUILT_IN = (
     Part(specs.TopKDecoder, "attending.parts.decoders:build_top_k"),
     Part(specs.ArgmaxTagDecoder, "attending.parts.tagging.decision:build_decision"),
     Part(specs.ViterbiDecoder, "attending.parts.tagging.decision:build_decision"),
+    Part(specs.Capitals, "attending.parts.tagging.shapes:build_capitals"),
     Part(specs.LogitNeighbours, "attending.parts.tagging.neighbours:build_neighbours"),
     Part(specs.Windows, "attending.data.windows:Windower"),
     Part(specs.Training, "attending.training.trainer:build_trainer"),

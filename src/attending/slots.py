@@ -40,7 +40,7 @@ _OF_DOCUMENTS: dict[Family, _Slots] = {
 _OF_SPANS: dict[Family, _Slots] = {
     "neural": (
         ("encoder", "head", "loss", "decoder", "training"),
-        ("scheme", "label_states", "neighbours", "sampler", "windows"),
+        ("scheme", "surface", "label_states", "neighbours", "sampler", "windows"),
     ),
     "linear": (("estimator", "decoder"), ("features", "scheme", "neighbours", "training")),
 }

@@ -68,11 +68,12 @@ TagColumn = Annotated[
     ),
 ]
 Documents = Annotated[
-    Literal["auto", "markers", "sentences", "file"],
+    str,
     typer.Option(
         "--documents",
-        metavar="auto|markers|sentences|file",
-        help="CoNLL: what a document is; [bold]auto[/]: what -DOCSTART- parts, else a sentence.",
+        metavar="auto|markers|sentences|file|N",
+        help="CoNLL: what a document is; [bold]auto[/]: what -DOCSTART- parts, else a sentence; "
+        "[bold]N[/]: sentences in a row, up to N words, so that each is read with others around.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -144,7 +145,8 @@ class SpanFile:
         """
         from attending.data.spans.formats import load_spans
 
-        settings: dict[str, Any] = {"offsets": self.offsets, "documents": self.documents}
+        division = int(self.documents) if self.documents.isdecimal() else self.documents
+        settings: dict[str, Any] = {"offsets": self.offsets, "documents": division}
         return load_spans(
             file,
             self.format or "auto",  # type: ignore[arg-type]  # typer has checked it

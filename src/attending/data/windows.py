@@ -38,8 +38,8 @@ class Windowed:
 
     ``offsets`` hold one (start, end) per token of the text, special tokens left out. ``status``
     is ``empty_text`` for a text with nothing to read, ``too_long`` where the recipe refuses more
-    than one window; then there are no windows. ``words`` is the word that each token is a piece
-    of, by number, where words are looked for.
+    than one window; then there are no windows. ``words`` is the number of what each token is a
+    piece of, where that is looked for: a word, or how it is written.
     """
 
     windows: tuple[Window, ...]
@@ -55,10 +55,10 @@ class Windowed:
 
 
 class Words(Protocol):
-    """What knows words by number: ``parts.planting.word_index.WordIndex``."""
+    """What numbers words, ``parts.planting.word_index``, or shapes, ``parts.tagging.shapes``."""
 
     def under(self, texts: Sequence[str], tokens: Sequence[Offsets]) -> list[tuple[int, ...]]:
-        """Return the word under each token, given the tokens' offsets in each text."""
+        """Return the number under each token, given the tokens' offsets in each text."""
         ...
 
 

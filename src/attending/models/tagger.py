@@ -1,6 +1,7 @@
 """Taggers: scores of words, a decision, and spans with true offsets."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,19 @@ from attending.tags import TagSet
 NEIGHBOURS = "neighbours.safetensors"
 _CHUNK = 100_000
 """Characters of documents that are scored at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Words of some rows, their scores and their best tags.
+
+    scored: of each row its words, and the scores of those that were read, N in all; tags (N, K);
+    likely (N, K, C): log probabilities.
+    """
+
+    scored: Sequence[tuple[Words, WordScores]]
+    tags: NDArray[np.int64]
+    likely: NDArray[np.float64]
 
 
 class TaggerModel:
@@ -82,19 +96,26 @@ class TaggerModel:
         predictions: list[Prediction] = []
         for start, end in _chunks(rows):
             chunk = rows[start:end]
-            predictions += self._decided(chunk, self._scored(chunk))
+            predictions += self.decided(chunk, self.judged(chunk))
             if progress is not None:
                 progress(end, len(rows))
         return predictions
 
-    def _decided(
-        self, rows: Sequence[Row], scored: Sequence[tuple[Words, WordScores]]
-    ) -> list[Prediction]:
+    def judged(self, rows: Sequence[Row]) -> Judged:
+        """Score the words of rows, and find their best tags."""
+        scored = self._scored(rows)
+        read = [s.logits for _, s in scored if len(s.numbers)]
+        logits = np.concatenate(read) if read else np.zeros((0, *self.tags.shape))
+        if not read:
+            return Judged(scored, np.zeros((0, self.tags.shape[0]), dtype=np.int64), logits)
+        return Judged(scored, *self.tagged(logits, [len(s.numbers) for _, s in scored]))
+
+    def decided(self, rows: Sequence[Row], judged: Judged) -> list[Prediction]:
+        """Return the prediction for each row that its words' tags make, as ``predict`` does."""
         spans: list[list[Span]] = [[] for _ in rows]
+        scored, tags, likely = judged.scored, judged.tags, judged.likely
         lengths = [len(s.numbers) for _, s in scored]
         if any(lengths):
-            logits = np.concatenate([s.logits for _, s in scored if len(s.numbers)])
-            tags, likely = self.tagged(logits, lengths)
             runs, scores = self.decision.runs(tags, likely, lengths, self.tags)
             bounds = np.concatenate(
                 [

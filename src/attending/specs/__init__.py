@@ -69,6 +69,7 @@ from attending.specs.shortlist import WordShortlist
 from attending.specs.tagging import (
     ArgmaxTagDecoder,
     BinaryTokenLabels,
+    Capitals,
     ChainEstimator,
     ChainLikelihood,
     FlatScheme,
@@ -95,6 +96,7 @@ __all__ = [
     "BinaryCrossEntropy",
     "BinaryTokenLabels",
     "BucketedSampler",
+    "Capitals",
     "ChainEstimator",
     "ChainLikelihood",
     "ClsPooling",

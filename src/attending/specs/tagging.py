@@ -43,6 +43,14 @@ class LayeredScheme(Scheme):
     kind: Literal["layers"] = "layers"
 
 
+class Capitals(Spec):
+    """How words are written, added to what an uncased encoder reads, which can't see it."""
+
+    slot: ClassVar[str] = "surface"
+    task: ClassVar[Literal["spans"]] = SPANS
+    kind: Literal["capitals"] = "capitals"
+
+
 class TokenHead(Spec):
     """What heads that score words have in common; fills no slot by itself."""
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attending.evaluation.calibration import fit_temperature, log_loss
 from attending.evaluation.spans.outcome import match_spans
-from attending.models.tagger import TaggerModel
+from attending.models.tagger import Judged, TaggerModel
 from attending.parts.tagging.decision import SpanDecision
 from attending.records import LabelSet, Prediction
 from attending.training.tagging_rows import TaggedRows
@@ -23,12 +23,12 @@ def development_figures(model: TaggerModel, rows: TaggedRows) -> dict[str, float
     """Return strict micro-F1, its mean over types that occur, and the log loss of words' tags."""
     if not rows.documents:
         return {}
-    predictions = model.predict(rows.documents)
-    likely, targets = word_evidence(model, rows)
-    flat = likely.reshape(-1, likely.shape[-1])
+    judged = model.judged(rows.documents)
+    flat = judged.likely.reshape(-1, judged.likely.shape[-1])
+    targets = targets_of(judged, rows).ravel()
     return {
-        **strict_figures(rows, predictions, model.labels),
-        "log_loss": log_loss(np.exp(flat), targets.ravel()) if len(flat) else 0.0,
+        **strict_figures(rows, model.decided(rows.documents, judged), model.labels),
+        "log_loss": log_loss(np.exp(flat), targets) if len(flat) else 0.0,
     }
 
 
@@ -56,18 +56,10 @@ def strict_figures(
     }
 
 
-def word_evidence(
-    model: TaggerModel, rows: TaggedRows
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return log probabilities (N, K, C) and true tags (N, K) of the words that were scored."""
-    scored = model.scores(rows.documents)
-    kept = [(s, t) for s, t in zip(scored, rows.targets, strict=True) if len(s.numbers)]
-    if not kept:
-        layers, tags = model.tags.shape
-        return np.zeros((0, layers, tags)), np.zeros((0, layers), dtype=np.int64)
-    logits = np.concatenate([s.logits for s, _ in kept])
-    _, likely = model.tagged(logits, [len(s.numbers) for s, _ in kept])
-    return likely, np.concatenate([t[s.numbers] for s, t in kept])
+def targets_of(judged: Judged, rows: TaggedRows) -> NDArray[np.int64]:
+    """Return the true tags (N, K) of the words of rows that were scored."""
+    kept = [t[s.numbers] for (_, s), t in zip(judged.scored, rows.targets, strict=True)]
+    return np.concatenate([judged.tags[:0], *kept])
 
 
 def settled(model: TaggerModel, rows: TaggedRows) -> tuple[SpanDecision, str | None]:
@@ -78,7 +70,8 @@ def settled(model: TaggerModel, rows: TaggedRows) -> tuple[SpanDecision, str | N
     decision = model.decision
     if model.recipe["decoder"].calibrate == "none":
         return decision, None
-    likely, targets = word_evidence(model, rows)
+    judged = model.judged(rows.documents)
+    likely, targets = judged.likely, targets_of(judged, rows)
     if not len(targets):
         reason: str | None = "no development rows"
         value = 1.0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from attending.data.spans.conll import read_conll
 from attending.data.spans.conll_writer import write_conll
+from attending.data.spans.formats import load_spans
 from attending.errors import DataError
 from attending.records import Document, Prediction, Span
 
@@ -89,6 +90,27 @@ def test_what_a_document_is(file):
     (whole,) = read_conll(path, documents="file")
     assert whole.text == "a\nb\nc\nd"
     assert [d.id for d in read_conll(file("a\tO\n\n\nb\tO\n"))] == ["x-1", "x-2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "texts"),
+    [
+        (1, ["a b", "c", "d e f", "g"]),
+        (3, ["a b\nc", "d e f", "g"]),
+        (4, ["a b\nc", "d e f\ng"]),
+        (99, ["a b\nc", "d e f\ng"]),
+    ],
+)
+def test_sentences_in_a_row_are_a_document_up_to_so_many_words(file, words, texts):
+    path = file("a\tO\nb\tO\n\nc\tO\n\n-DOCSTART-\nd\tO\ne\tO\nf\tO\n\ng\tO\n")
+    assert [d.text for d in read_conll(path, documents=words)] == texts
+
+
+@pytest.mark.parametrize("division", ["pages", 0, -3, True, "12"])
+def test_an_unknown_division_is_refused(file, division):
+    with pytest.raises(DataError, match="no way to divide") as error:
+        load_spans(file("a\tO\n"), documents=division)
+    assert "or a number of words from 1" in str(error.value)
 
 
 def test_problems_by_line(file):
@@ -190,7 +212,7 @@ def files(draw):
     return "".join(body).removesuffix(draw(st.sampled_from(["", end])))
 
 
-@given(files(), st.sampled_from(["auto", "sentences", "file"]))
+@given(files(), st.sampled_from(["auto", "sentences", "file", 2]))
 def test_any_file_comes_back_the_same(tmp_path_factory, content, division):
     folder = tmp_path_factory.mktemp("conll")
     (folder / "x.conll").write_bytes(content.encode())
@@ -283,6 +305,8 @@ def test_a_type_with_a_blank_can_be_read_back(tmp_path):
         ("--DOCSTART-- O\na O\n--DOCSTART-- O\nb B-X\n", "auto"),
         ("a O\n# newdoc\n\nb B-X\n", "markers"),
         ("a O\n\n# newdoc\nb B-X", "sentences"),
+        ("a O\n\n# newdoc\nb B-X", 9),
+        ("a O\n\n# c\n\nb B-X\nc I-X\n\n\n", 2),
     ],
 )
 def test_whatever_parts_documents_comes_back_the_same(tmp_path, content, division):

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from attending.data.files import decode, read_bytes
-from attending.data.spans.conll_lines import Division, Line, Lines, divide, split_lines
+from attending.data.spans.conll_lines import (
+    DIVISIONS,
+    Division,
+    Line,
+    Lines,
+    divide,
+    split_lines,
+)
 from attending.data.spans.corpus import Faults, SpanCorpus, warn_of_repeats
 from attending.data.spans.schemes import (
     Rule,
@@ -81,7 +88,8 @@ def read_conll(
         rule: What a tag that breaks the scheme spells (``conlleval`` or ``strict``); each is
             listed as a warning, with its sentence.
         documents: ``markers``, ``sentences``, ``file``; ``auto``: by markers if there are any, else
-            every sentence is a document.
+            every sentence is a document; a number: sentences in a row up to so many words, so that
+            a tagger reads a sentence with those around it.
         strict: Raise if a line can't be read; otherwise its word counts as outside.
         encoding: How the file's characters are stored.
 
@@ -92,7 +100,7 @@ def read_conll(
     path = Path(path)
     _require(scheme, ("auto", *get_args(Scheme)), "scheme")
     _require(rule, get_args(Rule), "rule")
-    _require(documents, get_args(Division), "way to divide a file into documents")
+    require_division(documents)
     data = read_bytes(path)
     text = decode(data, path.name, encoding)
     _require_line_ends(text, path.name)
@@ -132,6 +140,20 @@ def read_conll(
 def _require(value: str, allowed: Sequence[str], what: str) -> None:
     if value not in allowed:
         raise DataError(f'there is no {what} "{value}"', allowed=", ".join(allowed))
+
+
+def require_division(documents: object) -> None:
+    """Make sure that this says what a document is.
+
+    Raises:
+        DataError: If it doesn't.
+    """
+    count = isinstance(documents, int) and not isinstance(documents, bool) and documents > 0
+    if not count and documents not in DIVISIONS:
+        raise DataError(
+            f'there is no way to divide a file into documents "{documents}"',
+            allowed=f"{', '.join(DIVISIONS)}, or a number of words from 1",
+        )
 
 
 def _require_line_ends(text: str, file: str) -> None:

@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from attending.data.spans.schemes import is_tag
 
 Kind = Literal["word", "blank", "document", "comment"]
-Division = Literal["auto", "markers", "sentences", "file"]
+Division = Literal["auto", "markers", "sentences", "file"] | int
 """What a document is: see ``divide``."""
+DIVISIONS = ("auto", "markers", "sentences", "file")
 
 _MARKER = re.compile(r"-+DOCSTART-+")
 _NEW_DOCUMENT = re.compile(
@@ -132,8 +133,12 @@ def divide(lines: Sequence[Line], division: Division) -> Iterator[tuple[Line, ..
         lines: All lines of a file.
         division: ``markers``: a document begins at a marker (``-DOCSTART-``, ``# newdoc``,
             ``###MEDLINE:1``); ``sentences``: every sentence is one; ``file``: the file is one;
-            ``auto``: markers if there are any, else sentences.
+            ``auto``: markers if there are any, else sentences; a number: sentences in a row, as
+            many as have so many words together, at least one, and none beyond a marker.
     """
+    if isinstance(division, int):
+        yield from _gathered(divide(lines, "sentences"), division)
+        return
     if division == "auto":
         marked = any(line.kind == "document" for line in lines)
         division = "markers" if marked else "sentences"
@@ -146,6 +151,22 @@ def divide(lines: Sequence[Line], division: Division) -> Iterator[tuple[Line, ..
         rest = made.pop()
         made[-1] += rest
     yield from map(tuple, made)
+
+
+def _gathered(sentences: Iterable[tuple[Line, ...]], most: int) -> Iterator[tuple[Line, ...]]:
+    """Join sentences that follow each other, up to so many words."""
+    made: list[Line] = []
+    held = 0
+    for sentence in sentences:
+        words = sum(line.kind == "word" for line in sentence)
+        marked = any(line.kind == "document" for line in sentence)
+        if made and (marked or held + words > most):
+            yield tuple(made)
+            made, held = [], 0
+        made += sentence
+        held += words
+    if made:
+        yield tuple(made)
 
 
 def _begins(lines: Sequence[Line], place: int, division: Division) -> bool:

@@ -12,7 +12,7 @@ from attending.data.columns import USUAL
 from attending.data.fhir.sniff import is_fhir_file
 from attending.data.files import read_bytes
 from attending.data.spans.brat import read_brat, write_brat
-from attending.data.spans.conll import read_conll
+from attending.data.spans.conll import read_conll, require_division
 from attending.data.spans.conll_lines import Division
 from attending.data.spans.conll_writer import write_conll
 from attending.data.spans.corpus import SpanCorpus, Written
@@ -61,7 +61,8 @@ def load_spans(
         column: Where the tags are, for CoNLL: 0 is the first column, -1 the last.
         scheme: How tags are meant, for CoNLL.
         rule: What tags that break the scheme spell, for CoNLL.
-        documents: What a document is, for CoNLL: ``markers``, ``sentences`` or ``file``.
+        documents: What a document is, for CoNLL: ``markers``, ``sentences``, ``file``, or the most
+            words of sentences in a row that are one.
         text: Key of the text, for JSON.
         id: Key of the id, for JSON.
         encoding: How the files' characters are stored.
@@ -73,6 +74,7 @@ def load_spans(
     kind = _known(path) if format == "auto" else format
     if offsets != "auto" and offsets not in UNITS:
         raise DataError(f'offsets can\'t count "{offsets}"', allowed=", ".join(["auto", *UNITS]))
+    require_division(documents)
     counting = None if offsets == "auto" else UNITS[offsets]
     if kind == "brat":
         return read_brat(path, strict=strict, counting=counting, encoding=encoding)

@@ -28,7 +28,8 @@ class TagBatch:
 
     ids (W, T) int64; mask (W, T) bool; cells (N,) int64: where each word's piece is, counting the
     W x T cells row by row; lengths (W,) int64: words of each window, which sum to N; targets
-    (N, K) int64 tags, ``IGNORED`` for what doesn't count, or ``None``.
+    (N, K) int64 tags, ``IGNORED`` for what doesn't count, or ``None``; shapes (W, T) int64: how the
+    words are written that pieces are of, 0 for special tokens and padding, where that is read.
     """
 
     ids: Tensor
@@ -36,6 +37,7 @@ class TagBatch:
     cells: Tensor
     lengths: Tensor
     targets: Tensor | None = None
+    shapes: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.targets is not None and self.targets.shape[:1] != self.cells.shape:
@@ -79,7 +81,19 @@ def collate_units(
         cells=torch.from_numpy(cells),
         lengths=torch.tensor([len(u.columns) for u in units]),
         targets=None if targets is None else torch.from_numpy(np.concatenate(targets)),
+        shapes=_shapes(units, width),
     )
+
+
+def _shapes(units: Sequence[Unit], width: int) -> Tensor | None:
+    """Return the shapes of pieces (W, T), if they were looked for."""
+    if not any(len(u.shapes) for u in units):
+        return None
+    found = torch.zeros((len(units), width), dtype=torch.int64)
+    for row, unit in enumerate(units):
+        start = unit.window.before
+        found[row, start : start + len(unit.shapes)] = torch.tensor(unit.shapes)
+    return found
 
 
 def collate_examples(examples: Sequence[TagExample], pad: int, limit: int = 0) -> TagBatch:

@@ -22,7 +22,8 @@ class Unit:
 
     document: the position of its document. words (n,): numbers of words in the document, in text
     order. columns (n,): where in the window each one's piece is. goes_on (n,) bool: true for
-    pieces after a word's first, where those are asked for.
+    pieces after a word's first, where those are asked for. shapes: how the words are written that
+    the window's pieces are of, special tokens left out, where that is looked for.
     """
 
     window: Window
@@ -30,6 +31,7 @@ class Unit:
     words: Ints
     columns: Ints
     goes_on: NDArray[np.bool_]
+    shapes: tuple[int, ...] = ()
 
 
 def first_pieces(windowed: Windowed, words: Words) -> Ints:
@@ -85,5 +87,6 @@ def _dealt(
         mine = whose == row
         if mine.any():
             columns = pieces[mine] - window.first + window.before
-            made.append(Unit(window, document, numbers[mine], columns, goes_on[mine]))
+            shapes = windowed.words[window.first : window.first + window.tokens]
+            made.append(Unit(window, document, numbers[mine], columns, goes_on[mine], shapes))
     return made

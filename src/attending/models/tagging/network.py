@@ -41,6 +41,8 @@ class TagNetwork(nn.Module):
         super().__init__()
         self.encoder: Encoder = registry.build(recipe["encoder"], folder=folder, **context)
         context |= {"encoder": self.encoder, "labels": labels, "tags": tags}
+        surface = recipe.get("surface")
+        self.surface = None if surface is None else registry.build(surface, **context)
         states = recipe.get("label_states")
         if states is None:
             self.label_states = None
@@ -71,9 +73,19 @@ class TagNetwork(nn.Module):
         labels: LabelStates | None = None
         if self.label_states is not None:
             labels = self.label_states()
-        states = self.encoder(batch.ids, batch.mask).states.flatten(0, 1)[batch.cells]
+        states = self._encoded(batch).flatten(0, 1)[batch.cells]
         logits: Tensor = self.head(states, labels)
         return logits
+
+    def _encoded(self, batch: TagBatch) -> Tensor:
+        """Return the states of pieces, (W, T, H)."""
+        if self.surface is None:
+            read = self.encoder(batch.ids, batch.mask)
+        else:
+            vectors = self.surface(self.encoder.word_embeddings(batch.ids), batch.shapes)
+            read = self.encoder(None, batch.mask, embeddings=vectors)
+        states: Tensor = read.states
+        return states
 
     def finish(self) -> None:
         """Settle what follows from training, after it."""

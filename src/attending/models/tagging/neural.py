@@ -20,6 +20,7 @@ from attending.models.tagging.network import TagNetwork
 from attending.models.tagging.scores import WordScores
 from attending.parts.tagging.chains import Chain
 from attending.parts.tagging.crf import ChainLoss
+from attending.parts.tagging.shapes import ShapeIndex
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.tags import TagSet
@@ -43,6 +44,7 @@ class NeuralScorer:
         self.windower: Windower = registry.build(
             recipe["windows"], tokenizer=encoder.tokenizer, limit=encoder.limits.effective
         )
+        self.windower.index = None if network.surface is None else ShapeIndex()
         self.pad = int(encoder.tokenizer.pad_token_id)
 
     @property
