@@ -38,6 +38,7 @@ SLOTS = {
     "planting": "What label attention starts from: words ranked for every label. Optional.",
     "shortlist": "Which labels of a document are scored, where they are very many. Optional.",
     "scheme": "How spans become tags of words. Only in recipes that tag spans; `flat` if left out.",
+    "surface": "What a tagger sees of a word's capitals. Only where spans are tagged. Optional.",
     "neighbours": "Asks the nearest training words about each word. Only where spans are tagged.",
     "loss": "What training makes small.",
     "distillation": "What a student learns from its teacher. Only with `attending distil`.",
