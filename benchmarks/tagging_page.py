@@ -22,6 +22,8 @@ COLUMNS = (
     ("strict micro-F1", "strict_micro_f1"),
     ("strict macro-F1", "strict_macro_f1"),
 )
+FREQUENT = {"maccrobat": 33}
+"""How many types the paper reports on: of a table, the most frequent ones are averaged besides."""
 TESTED = {"maccrobat": ("mean_f1", "strict_micro_f1"), "ncbi": ("strict_micro_f1",)}
 REFERENCE: dict[str, Row] = {
     "maccrobat": ("atl-ner, weights none", ALONE),
@@ -64,19 +66,34 @@ def tail(cell: Cell, way: str) -> float | None:
     return value
 
 
+def of_frequent(cell: Cell, way: str, most: int, key: str) -> float:
+    """Return the mean of a figure over the types that have most training spans."""
+    types = sorted(cell["found"][way]["per_type"].values(), key=lambda t: -t["training"])[:most]
+    return sum(t[key] or 0.0 for t in types) / len(types)
+
+
 def main_table(name: str, rows: dict[Row, list[Cell]]) -> Iterator[str]:
     """Write the figures of all rows, published ones below."""
-    heads = ["System", "seeds", *(head for head, _ in COLUMNS), "macro-F1 of the tail", "minutes"]
+    most = FREQUENT.get(name)
+    extra = [] if most is None else [f"accuracy of {most} types", f"F1 of {most} types"]
+    heads = ["System", "seeds", *extra, *(head for head, _ in COLUMNS)]
+    heads += ["macro-F1 of the tail", "minutes"]
     yield "| " + " | ".join(heads) + " |"
     yield "|---|" + "---:|" * (len(heads) - 1)
     for row, cells in rows.items():
         figures = [c["found"][row[1]]["figures"] for c in cells]
         values = [figure([f.get(key) for f in figures]) for _, key in COLUMNS]
+        if most is not None:
+            values = [
+                figure([of_frequent(c, row[1], most, key) for c in cells])
+                for key in ("word_recall", "word_f1")
+            ] + values
         minutes = sum(c["seconds"] for c in cells) / len(cells) / 60
         texts = [written(row), str(len(cells)), *values, figure([tail(c, row[1]) for c in cells])]
         yield "| " + " | ".join([*texts, f"{minutes:.0f}"]) + " |"
     for published, accuracy, f1 in PUBLISHED.get(name, ()):
-        yield f"| {published} | | {accuracy:.3f} | {f1:.3f} | | | | |"
+        cells_ = [published, "", f"{accuracy:.3f}", f"{f1:.3f}"]
+        yield "| " + " | ".join(cells_ + [""] * (len(heads) - len(cells_))) + " |"
     yield ""
 
 
@@ -131,18 +148,22 @@ def tests(name: str, root: Path, rows: dict[Row, list[Cell]]) -> Iterator[str]:
         yield ""
 
 
+def unmade(name: str) -> list[str]:
+    """Name the cells that are still to be made."""
+    made = {(c["system"], c["seed"]) for c in read(name)}
+    told = []
+    for system, row in TABLES[name].items():
+        seeds = [str(seed) for seed in row.seeds if (system, seed) not in made]
+        if seeds:
+            told.append(f"`{system}` seed {', '.join(seeds)}")
+    return [f"Not made yet: {'; '.join(told)}.", ""] if told else []
+
+
 def write(name: str, root: Path) -> None:
     """Write the page of a table: its own words, its figures, its tests."""
     rows = table_of(name)
     preface = (HERE / "pages" / f"tagging-{name}.md").read_text(encoding="utf-8").strip()
     lines = [preface, "", *main_table(name, rows), *tests(name, root, rows)]
-    missing = [
-        f"`{system}` seed {seed}"
-        for system, row in TABLES[name].items()
-        for seed in row.seeds
-        if not any(c["system"] == system and c["seed"] == seed for c in read(name))
-    ]
-    if missing:
-        lines += [f"Not made yet: {', '.join(missing)}.", ""]
+    lines += unmade(name)
     text = "\n".join(lines).strip()
     (DOCS / f"tagging-{name}.md").write_text(f"{text}\n", encoding="utf-8")
