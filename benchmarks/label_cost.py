@@ -31,10 +31,10 @@ from attending.data.batches import collate
 from attending.data.corpora import load_corpus
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
+from attending.models.precision import resolve
 from attending.recipe import Recipe
 from attending.records import Label, LabelSet
 from attending.tensors import Batch
-from attending.training.precision import resolve
 from attending.training.trainer import parameter_groups
 from label_page import write_page
 

@@ -7,11 +7,11 @@
 
 A cell (table, system, seed) is trained once and appended to
 benchmarks/results/tagging-TABLE.jsonl.gz, so a stopped run goes on where it was. MACCROBAT's
-documents are split 70/10/20 anew for each seed; the others have official parts. Every tagger trains to the end of its schedule; no
-checkpoint is chosen, so that rows differ by what their names say alone. Development documents are
-scored beside the test documents, once a cell; by them alone settings were chosen, on the first
-seed. A tagger is scored with and without the vote of its neighbours, which are gathered after
-training.
+documents are split 70/10/20 anew for each seed; the others have official parts. Every tagger trains
+to the end of its schedule; no checkpoint is chosen, so that rows differ by what their names say
+alone. Development documents are scored beside the test documents, once a cell; by them alone
+settings were chosen, on the first seed. A tagger is scored with and without the vote of its
+neighbours, which are gathered after training.
 """
 
 import argparse

@@ -8,6 +8,7 @@ on some of TRAIN first, so that scores are those of a trained tagger. Then, roun
 - the step (forward and backward) of `btl-ner` against that of `atl-ner`, batch by batch;
 - words a second of our prediction against a transformers token-classification pipeline with the
   same weights, batch size and threads, and whether both find the same spans;
+- the same with both in bfloat16, and how many spans ours then has in common with those in float32;
 - what the vote of 100,000 training words adds to prediction. Where TRAIN has fewer words, they are
   repeated with a little noise.
 
@@ -33,6 +34,7 @@ from attending.data.spans.formats import load_spans
 from attending.data.spans.types import infer_types
 from attending.data.tagging.batches import TagExample, collate_examples
 from attending.data.tagging.units import units_of
+from attending.models.precision import answer_in
 from attending.models.tagger import TaggerModel
 from attending.models.tagging.network import TagNetwork
 from attending.parts.tagging.neighbours import Neighbours
@@ -84,7 +86,7 @@ def step(network: TagNetwork, batch: Any) -> None:
     loss.backward()
 
 
-def as_pipeline(model: TaggerModel) -> Any:
+def as_pipeline(model: TaggerModel, dtype: torch.dtype) -> Any:
     """Return a token-classification pipeline with the same weights."""
     network: Any = model.scorer.network  # type: ignore[attr-defined]
     names = model.tags.names[0]
@@ -99,16 +101,20 @@ def as_pipeline(model: TaggerModel) -> Any:
     base.load_state_dict(network.encoder.model.state_dict(), strict=False)
     twin.classifier.load_state_dict(network.head.out.state_dict())
     return pipeline(
-        "token-classification", model=twin.eval(), tokenizer=network.encoder.tokenizer,
+        "token-classification", model=twin.eval().to(dtype), tokenizer=network.encoder.tokenizer,
         aggregation_strategy="first", stride=32, device=-1,
     )  # fmt: skip
 
 
+Places = set[tuple[int, int, int]]
+
+
 def compare(
-    model: TaggerModel, documents: Sequence[Document], rounds: int
-) -> tuple[float, float, float]:
-    """Return our words a second, the pipeline's, and the share of spans that both find."""
-    other, texts = as_pipeline(model), [d.text for d in documents]
+    model: TaggerModel, documents: Sequence[Document], rounds: int, precision: str
+) -> tuple[float, float, Places, Places]:
+    """Return our words a second, the pipeline's, and where each finds spans, in a precision."""
+    other, texts = as_pipeline(model, getattr(torch, precision)), [d.text for d in documents]
+    answer_in(model, precision)
     bare = [Document(d.id, d.text) for d in documents]
     words = sum(len(s.numbers) for s in model.scores(bare))
     ours, theirs = [], []
@@ -118,8 +124,13 @@ def compare(
     mine = {(i, s.start, s.end) for i, p in enumerate(model.predict(bare)) for s in p.spans or ()}
     found = other(texts, batch_size=BATCH)
     yours = {(i, s["start"], s["end"]) for i, spans in enumerate(found) for s in spans}
-    same = len(mine & yours) / max(1, len(mine | yours))
-    return words / statistics.median(ours), words / statistics.median(theirs), same
+    answer_in(model, "float32")
+    return words / statistics.median(ours), words / statistics.median(theirs), mine, yours
+
+
+def alike(some: Places, others: Places) -> float:
+    """Return the share of spans that both have."""
+    return round(len(some & others) / max(1, len(some | others)), 3)
 
 
 def votes(
@@ -165,13 +176,19 @@ def main() -> None:
     labels = infer_types(documents)
     model = fit_tagger(recipe, documents, labels, development=()).model
     rows = TaggedRows.of(documents, model.scheme)
-    ours, theirs, same = compare(model, test, given.rounds)
+    ours, theirs, mine, yours = compare(model, test, given.rounds, "float32")
+    quick, their_quick, mine_quick, _ = compare(model, test, given.rounds, "bfloat16")
     report = {
         "step of btl-ner over atl-ner": round(step_ratio(model, rows, given.rounds), 3),
         "our words a second": round(ours),
         "words a second of the pipeline": round(theirs),
         "ours over the pipeline": round(ours / theirs, 2),
-        "spans that both find": round(same, 3),
+        "spans that both find": alike(mine, yours),
+        "our words a second in bfloat16": round(quick),
+        "words a second of the pipeline in bfloat16": round(their_quick),
+        "ours over the pipeline, both in bfloat16": round(quick / their_quick, 2),
+        "bfloat16 over float32, ours": round(quick / ours, 2),
+        "our spans that both precisions find": alike(mine, mine_quick),
         "added by the vote of 100,000 words": round(votes(model, rows, test, given.rounds), 3),
         "rows": [len(documents), len(test)],
         "types": len(labels),

@@ -125,13 +125,15 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         return save_model(self._fitted(), folder, metrics=metrics, force=force)
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Tagger":
+    def load(cls, folder: str | Path, *, precision: str = "float32") -> "Tagger":
         """Load a model folder; what it tags is the folder's business, not the caller's.
+
+        ``precision`` is as in ``Classifier.load``.
 
         Raises:
             ModelError: If it holds no tagger.
         """
-        model = load_tagger(folder)
+        model = load_tagger(folder, precision=precision)
         seed = int(model.facts.get("seed", 0))
         made = cls(recipe=model.recipe, labels=model.labels, encoder="recipe", seed=seed)
         made._adopt(FittedTagger(model, load_metrics(folder)))

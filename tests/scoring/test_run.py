@@ -198,6 +198,19 @@ def test_another_job_is_refused_unless_forced(model, table, tmp_path):
     assert (out / "mine.txt").read_text() == "kept"
 
 
+def test_the_precision_is_part_of_a_job(model, table, tmp_path):
+    out = tmp_path / "o"
+    score_files(model, [table], out, workers=1)
+    job = json.loads((out / "job.json").read_text())
+    assert job.pop("precision") == "float32"
+    (out / "job.json").write_text(json.dumps(job))  # as earlier versions wrote it
+    assert score_files(model, [table], out, workers=1).done_before
+    with pytest.raises(OutputError, match=r"another job \(found other --precision\)"):
+        score_files(model, [table], out, workers=1, precision="bfloat16")
+    with pytest.raises(ModelError, match="no precision"):
+        score_files(model, [table], tmp_path / "p", workers=1, precision="half")
+
+
 def test_folders_of_others_are_left_alone(model, table, tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     for force in (False, True):

@@ -65,7 +65,7 @@ def _machine() -> dict[str, Any]:
     """Return processor, memory and number types; multiplies matrices for a quarter of a second."""
     import torch
 
-    from attending.training.precision import has_native_bfloat16, resolve
+    from attending.models.precision import has_native_bfloat16, resolve
 
     accelerator = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
     return {

@@ -76,6 +76,7 @@ def evaluate(
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Draws behind an interval.")
     ] = 1000,
+    precision: options.Precision = "float32",
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -110,11 +111,9 @@ def evaluate(
         screen.tell("note" if part is not corpus else "warning", remark)
     problems = list(unreadable_lines(part.problems))
     screen.say(*problems) if problems else None
+    evaluated = evaluate_spans.evaluate_tagger if tagger else _evaluate_one
     outcomes = [
-        evaluate_spans.evaluate_tagger(screen, folder, part, unknown_labels, resamples)
-        if tagger
-        else _evaluate_one(screen, folder, part, file, unknown_labels, resamples)
-        for folder in folders
+        evaluated(screen, folder, part, unknown_labels, resamples, precision) for folder in folders
     ]
     for report, outcome in zip(reports, outcomes, strict=True):
         _report(report, outcome, remark, file, force)
@@ -206,13 +205,18 @@ def _require_holdout(origin: Origin | None, trained: "Corpus | None", corpus: "C
 
 
 def _evaluate_one(
-    screen: Screen, folder: Path, corpus: "Corpus", file: str, unknown: Any, resamples: int
+    screen: Screen,
+    folder: Path,
+    corpus: "Corpus",
+    unknown: Any,
+    resamples: int,
+    precision: str,
 ) -> Outcome:
     from attending.data.labels import require_known
     from attending.evaluation.task import evaluate_task
     from attending.models.store import load_model
 
-    model = load_model(folder)
+    model = load_model(folder, precision=precision)
     # A code that the model can't give is missed all the same: it stays in the figures.
     missed = model.recipe.task == "multi" and unknown == "skip"
     more: dict[str, Any] = {"unknown": "miss"} if missed else {}

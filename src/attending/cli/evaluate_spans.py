@@ -41,6 +41,7 @@ def evaluate_tagger(
     corpus: "Corpus",
     unknown: Literal["error", "skip"],
     resamples: int,
+    precision: str,
 ) -> "Outcome":
     """Find the spans of annotated documents and score them.
 
@@ -55,7 +56,7 @@ def evaluate_tagger(
     from attending.evaluation.spans.metrics import evaluate_spans
     from attending.models.store import load_tagger
 
-    model = load_tagger(folder)
+    model = load_tagger(folder, precision=precision)
     if unknown == "error":
         known_types(corpus, model.labels, unknown, _MISSED)
     with Progress(screen, f"predicting with {folder.name}") as progress:

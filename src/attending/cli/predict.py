@@ -63,6 +63,7 @@ def predict(
         bool, typer.Option("--evidence", help="Add the words that spoke for each label.")
     ] = False,
     method: options.Method = None,
+    precision: options.Precision = "float32",
     text: options.Text = None,
     id: options.Id = None,
     where: options.Where = None,
@@ -111,13 +112,15 @@ def predict(
     if spans.is_tagger(model):
         _refuse_for_tagger(model, evidence, to_fhir is not None)
         target = SpanTarget.of(out, format, scheme, span_scores, force)
-        predict_spans(screen, load_tagger(model), file, span_file, columns, target, json)
+        predict_spans(
+            screen, load_tagger(model, precision=precision), file, span_file, columns, target, json
+        )
         return
     if scheme or span_scores:
         raise DataError("--scheme and --span-scores are for taggers", found=model)
     if to_fhir is None:
         _require_possible(out, format, evidence, force)
-    loaded = load_model(model)
+    loaded = load_model(model, precision=precision)
     if to_fhir is not None:
         to_fhir.require(loaded.labels)
     if evidence:

@@ -77,6 +77,7 @@ def score(
             help="Rows that are scored and saved together: what a crash loses.",
         ),
     ] = 2000,
+    precision: options.Precision = "float32",
     text: options.Text = None,
     id: options.Id = None,
     where: options.Where = None,
@@ -103,7 +104,7 @@ def score(
             outcome = score_files(
                 model, files, out,
                 reading=reading, engine=engine, workers=workers, chunk_rows=chunk,
-                evidence=evidence, force=force, progress=progress.tell,
+                evidence=evidence, precision=precision, force=force, progress=progress.tell,
             )  # fmt: skip
     except KeyboardInterrupt:
         raise Stopped(STOPPED, "Stopped. Run the same command again to go on from there.") from None

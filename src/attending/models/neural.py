@@ -27,6 +27,7 @@ from attending.models.base import (
 )
 from attending.models.matches import match_scores
 from attending.models.network import Network, pool_windows
+from attending.models.precision import computing_in
 from attending.parts.decoders import Decision
 from attending.parts.lexical import LexicalScorer
 from attending.parts.lexical.view import METHOD as MATCHES
@@ -46,6 +47,9 @@ _CHUNK = 2048
 
 class NeuralModel:
     """A network with its labels, its decision and the way texts become windows.
+
+    Attributes:
+        precision: What it answers in, see ``answer_in``.
 
     Args:
         recipe: How it was made.
@@ -80,6 +84,7 @@ class NeuralModel:
         self.windower.index = index
         self.index = index
         self.pad = int(encoder.tokenizer.pad_token_id)
+        self.precision = "float32"
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ class NeuralModel:
     def scores(self, rows: Sequence[Row], *, progress: Progress | None = None) -> list[Scored]:
         """Return raw scores of each row, in order.
 
-        In float32, whatever the training precision; while it trains, in that.
+        In ``precision``, whatever the training's; while it trains, in that.
         """
         results: list[Scored] = [Scored("failed", Coverage(0, 0, 0))] * len(rows)
         for start in range(0, len(rows), _CHUNK):
@@ -158,7 +163,7 @@ class NeuralModel:
         )
         # While it trains, the network may be on an accelerator.
         batch = batch.to(self.network.device)
-        with torch.inference_mode():
+        with torch.inference_mode(), computing_in(self.precision, self.network.device):
             logits = self.network(batch).logits
         return np.asarray(logits.float().cpu().double().numpy())
 

@@ -22,6 +22,7 @@ from attending.models.card import model_card
 from attending.models.cascade import FAMILY as CASCADE
 from attending.models.cascade import CascadeModel
 from attending.models.contents import content_of
+from attending.models.precision import answer_in
 from attending.models.tagger import TaggerModel
 from attending.parts.decoders import Decision
 from attending.parts.tagging.decision import SpanDecision
@@ -188,13 +189,13 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
     path.write_text(body + "\n", encoding="utf-8")
 
 
-def load_model(folder: str | Path) -> Model:
+def load_model(folder: str | Path, *, precision: str = "float32") -> Model:
     """Load the folder of a model that gives documents labels; see ``load_any``.
 
     Raises:
         ModelError: As ``load_any``, or if the model tags spans.
     """
-    model = load_any(folder)
+    model = load_any(folder, precision=precision)
     if isinstance(model, TaggerModel):
         raise ModelError(
             "tags spans, it gives documents no labels",
@@ -204,13 +205,13 @@ def load_model(folder: str | Path) -> Model:
     return model
 
 
-def load_tagger(folder: str | Path) -> TaggerModel:
+def load_tagger(folder: str | Path, *, precision: str = "float32") -> TaggerModel:
     """Load the folder of a model that tags spans; see ``load_any``.
 
     Raises:
         ModelError: As ``load_any``, or if the model gives labels.
     """
-    model = load_any(folder)
+    model = load_any(folder, precision=precision)
     if not isinstance(model, TaggerModel):
         raise ModelError(
             "gives documents labels, it tags no spans",
@@ -220,13 +221,17 @@ def load_tagger(folder: str | Path) -> TaggerModel:
     return model
 
 
-def load_any(folder: str | Path) -> Model | TaggerModel:
+def load_any(folder: str | Path, *, precision: str = "float32") -> Model | TaggerModel:
     """Load a model folder; opens no socket and runs no pickled code.
 
+    ``precision`` is what a network answers in, see ``attending.models.precision.answer_in``.
+
     Raises:
-        ModelError: If it is no model folder, is of a newer format, or its labels were changed.
+        ModelError: If it is no model folder, is of a newer format, or its labels were changed, or
+            if there is no such precision.
     """
     model = _loaded(Path(folder))
+    answer_in(model, precision)
     _FOLDERS[model] = Path(folder).resolve()
     return model
 

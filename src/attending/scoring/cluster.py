@@ -13,6 +13,7 @@ from typing import Any
 
 from attending.errors import MissingExtra
 from attending.scoring.chunks import Chunk, Scored, score_chunk, write_part
+from attending.scoring.local import Loading
 
 _AT_ONCE = 64
 """Chunks of one Ray data set: the rows of so many are in memory at a time."""
@@ -22,14 +23,12 @@ class Scorer:
     """What an actor does: loads the model once, scores chunks.
 
     Args:
-        folder: The model folder.
+        load: Loads the model.
         evidence: Whether words behind each label are wanted.
     """
 
-    def __init__(self, folder: str, evidence: bool) -> None:
-        from attending.models.store import load_model
-
-        self._model, self._evidence = load_model(folder), evidence
+    def __init__(self, load: Loading, evidence: bool) -> None:
+        self._model, self._evidence = load(), evidence
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Score the chunks of a batch, each given and returned as bytes."""
@@ -41,7 +40,7 @@ class Scorer:
 
 
 def run_on_ray(
-    folder: Path,
+    load: Loading,
     todo: Iterator[Chunk],
     parts: Path,
     evidence: bool,
@@ -51,7 +50,7 @@ def run_on_ray(
     """Score chunks on the cluster that Ray is connected to, or on a local one that it starts.
 
     Args:
-        folder: The model folder, on every node.
+        load: Loads the model, from a folder that is on every node.
         todo: The chunks to score.
         parts: Where parts are written, by this process.
         evidence: Whether words behind each label are wanted.
@@ -75,7 +74,7 @@ def run_on_ray(
         rows = [{"chunk": pickle.dumps(chunk)} for chunk in found]
         scored = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             Scorer,
-            fn_constructor_args=(str(folder), evidence),
+            fn_constructor_args=(load, evidence),
             batch_size=1,
             compute=data.ActorPoolStrategy(min_size=1, max_size=min(actors, len(rows))),
             num_cpus=1,

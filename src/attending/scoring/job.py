@@ -26,6 +26,7 @@ PREDICTIONS, ERRORS, PARTS = "predictions.jsonl", "errors.jsonl", "parts"
 _OWN = (JOB, RESULT, PREDICTIONS, ERRORS, PARTS)
 _LOCK = ".lock"
 FORMAT = 1
+_USUAL = "float32"
 _BLOCK = 1 << 20
 
 
@@ -68,6 +69,7 @@ class Job:
     reading: Reading
     chunk_rows: int
     evidence: bool
+    precision: str = _USUAL
 
     @property
     def rows(self) -> int:
@@ -83,7 +85,12 @@ class Job:
 
 
 def plan(
-    model: Path, files: Sequence[Path], reading: Reading, chunk_rows: int, evidence: bool
+    model: Path,
+    files: Sequence[Path],
+    reading: Reading,
+    chunk_rows: int,
+    evidence: bool,
+    precision: str = _USUAL,
 ) -> Job:
     """Look at all files once, before anything is scored: each must be readable to its end.
 
@@ -94,7 +101,8 @@ def plan(
     for path in files:
         rows = sum(1 for _ in reading.rows(path))  # says what is wrong, if something is
         sources.append(Source(name_of(path), _digest([path]), rows))
-    return Job(model_digest(model), tuple(sources), reading, chunk_rows, evidence)
+    digest = model_digest(model)
+    return Job(digest, tuple(sources), reading, chunk_rows, evidence, precision)
 
 
 def chunks(job: Job, files: Sequence[Path]) -> Iterator[Chunk]:
@@ -223,8 +231,10 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     names = {
         "format": "version of attending", "model": "model", "sources": "files",
         "reading": "columns or conditions", "chunk_rows": "--chunk", "evidence": "--evidence",
+        "precision": "--precision",
     }  # fmt: skip
-    return [word for key, word in names.items() if old.get(key) != new.get(key)]
+    before = {"precision": _USUAL, **old}  # jobs of earlier versions name none
+    return [word for key, word in names.items() if before.get(key) != new.get(key)]
 
 
 def cores() -> int:

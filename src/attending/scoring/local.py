@@ -26,12 +26,14 @@ _AHEAD = 2
 _WORTH_STARTING = 20.0
 """Seconds of work for one process from which on it is worth starting several."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ATTENDING_THREADS")
+Loading = Callable[[], Model]
+"""What loads the model, in whichever process."""
 _model: Model | None = None
 _manner: tuple[Path, bool] = (Path(), False)
 
 
 def run_here(
-    folder: Path,
+    load: Loading,
     todo: Iterator[Chunk],
     parts: Path,
     evidence: bool,
@@ -42,7 +44,7 @@ def run_here(
     """Score chunks and write their parts; ``done`` is called for each, in any order.
 
     Args:
-        folder: The model folder.
+        load: Loads the model.
         todo: The chunks to score; read only a few ahead.
         parts: Where parts are written.
         evidence: Whether words behind each label are wanted.
@@ -55,9 +57,7 @@ def run_here(
         ModelError: If the model can't be loaded, or a worker was killed.
     """
     if workers == 1 or workers is None:
-        from attending.models.store import load_model
-
-        model = load_model(folder)
+        model = load()
         for chunk in todo:
             started = time.monotonic()
             scored = score_chunk(model, chunk, evidence)
@@ -69,11 +69,11 @@ def run_here(
         else:
             return
         del model
-    _run_processes(folder, todo, parts, evidence, workers or cores(), done)
+    _run_processes(load, todo, parts, evidence, workers or cores(), done)
 
 
 def _run_processes(
-    folder: Path,
+    load: Loading,
     todo: Iterator[Chunk],
     parts: Path,
     evidence: bool,
@@ -81,7 +81,7 @@ def _run_processes(
     done: Callable[[Scored], None],
 ) -> None:
     with _one_thread_each():
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (folder, parts, evidence))
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (load, parts, evidence))
         try:
             _feed(pool, todo, workers * _AHEAD, done)
         except BrokenProcessPool:
@@ -122,15 +122,13 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _start(folder: Path, parts: Path, evidence: bool) -> None:
+def _start(load: Loading, parts: Path, evidence: bool) -> None:
     """Set a worker up: its model, and an eye on the process that started it."""
     global _model, _manner
     # Ctrl-C reaches every process of a terminal; the first one says when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from attending.models.store import load_model
-
-    _model, _manner = load_model(folder), (parts, evidence)
+    _model, _manner = load(), (parts, evidence)
 
 
 def _end_with_parent() -> None:

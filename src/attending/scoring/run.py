@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,6 +54,7 @@ def score_files(
     workers: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
     evidence: bool = False,
+    precision: str = "float32",
     force: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -72,6 +74,7 @@ def score_files(
         chunk_rows: Rows of a chunk: what a crash loses, and what is held for each worker. Texts of
             like length are scored together within a chunk.
         evidence: Whether the words behind each label are wanted.
+        precision: What a network answers in, see ``attending.models.precision.answer_in``.
         force: Start anew, whatever the folder holds of a job.
         progress: Told how far it is.
 
@@ -89,10 +92,14 @@ def score_files(
         raise DataError("a chunk has no rows", found=str(chunk_rows), allowed="1 or more")
     if evidence:
         _require_evidence(folder)
+    if precision == "auto":
+        from attending.models.precision import resolve
+
+        precision = resolve(precision)
     place = Place(Path(out))
     place.claim()
     try:
-        job = plan(folder, paths, reading or Reading(), chunk_rows, evidence)
+        job = plan(folder, paths, reading or Reading(), chunk_rows, evidence, precision)
         if not job.rows:
             raise DataError(
                 "there are no rows to score", where=", ".join(name_of(p) for p in paths)
@@ -164,12 +171,15 @@ class _Work:
 
 
 def _run(work: _Work, engine: Engine, workers: int | None) -> Outcome:
+    from attending.models.store import load_model
+
     parts, evidence = work.place.parts, work.job.evidence
+    load = partial(load_model, work.model, precision=work.job.precision)
     if engine == "ray":
-        run_on_ray(work.model, work.todo(), parts, evidence, workers, work.done)
+        run_on_ray(load, work.todo(), parts, evidence, workers, work.done)
     else:
         many = workers if workers or cores() > 1 else 1
-        run_here(work.model, work.todo(), parts, evidence, many, work.done, work.left)
+        run_here(load, work.todo(), parts, evidence, many, work.done, work.left)
     counts = _assemble(work)
     seconds = time.monotonic() - work.started
     work.place.finish(

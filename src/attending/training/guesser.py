@@ -12,6 +12,7 @@ from transformers import AutoModelForMaskedLM
 
 from attending.data.layout import by_length
 from attending.errors import EncoderError
+from attending.models.precision import computing_in
 from attending.parts.attention import IMPLEMENTATION
 from attending.parts.encoders import Encoder, build_pretrained, quiet
 from attending.parts.sources import locate
@@ -113,7 +114,7 @@ def log_loss(network: Any, passages: Sequence[Passage], masker: Masker, precisio
     for rows in by_length([p.length for p in passages], _BATCH):
         batch = {k: v.to(device) for k, v in masker([passages[i] for i in rows], 0).items()}
         labels = batch.pop("labels")
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        with computing_in(precision, device):
             outputs = network(**batch)
         hidden = int(batch["chosen"].sum())
         total += float(masked_loss(outputs, labels)) * hidden

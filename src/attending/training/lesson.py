@@ -23,11 +23,11 @@ from attending.errors import TrainingError
 from attending.models.base import Model, Progress
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
+from attending.models.precision import computing_in, resolve
 from attending.models.store import as_trained, portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
-from attending.training.precision import resolve
 from attending.training.rows import Rows
 
 ANSWERS, VECTORS = "teacher.safetensors", "teacher-vectors.safetensors"
@@ -295,7 +295,7 @@ def _scores(
 def _precise(teacher: Model, precision: str) -> AbstractContextManager[Any]:
     """Let a teacher compute in a precision, where it is a network."""
     device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    return computing_in(precision, device)
 
 
 def _kept(

@@ -22,6 +22,7 @@ from attending.data.corpora import Corpus
 from attending.data.windows import Windower
 from attending.data.wording import plural
 from attending.errors import TrainingError, TrainingInterrupted
+from attending.models.precision import resolve
 from attending.models.store import RUN
 from attending.records import Document
 from attending.specs import BucketedSampler
@@ -38,7 +39,6 @@ from attending.training.guesser import (
 from attending.training.job import claim as claim_folder
 from attending.training.masking import Masker, Passage, cut
 from attending.training.passes import passes
-from attending.training.precision import resolve
 from attending.training.progress import Journal, Listener
 from attending.training.run import run_to_end
 from attending.training.state import claim as claim_run

@@ -16,6 +16,7 @@ from attending.data.windows import Windowed
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.models.network import Network
 from attending.models.neural import NeuralModel, knows_words, plants
+from attending.models.precision import resolve
 from attending.models.prior import prior_of
 from attending.parts.described import ids_of_texts
 from attending.parts.encoders import quiet
@@ -28,7 +29,6 @@ from attending.training.interruption import Interruption
 from attending.training.lesson import Lesson, parameter_count, passes_of
 from attending.training.passes import passes
 from attending.training.planting import Ranked, learn, rank_words
-from attending.training.precision import resolve
 from attending.training.progress import Listener
 from attending.training.rehearsal import rehearse
 from attending.training.rows import Rows, label_counts, with_label

@@ -20,6 +20,7 @@ from attending.data.tagging.batches import (
 )
 from attending.data.tagging.units import units_of, units_of_pieces
 from attending.errors import RecipeError, TrainingError
+from attending.models.precision import resolve
 from attending.models.tagger import TaggerModel
 from attending.models.tagging.network import TagNetwork
 from attending.models.tagging.neural import NeuralScorer
@@ -27,7 +28,6 @@ from attending.parts.described import ids_of_texts
 from attending.recipe import Recipe
 from attending.records import LabelSet
 from attending.training.passes import passes
-from attending.training.precision import resolve
 from attending.training.progress import Listener
 from attending.training.run import run_to_end
 from attending.training.tagging_neighbours import with_neighbours

@@ -16,6 +16,7 @@ from attending.data.tagging.units import Unit, units_of
 from attending.data.tagging.words import Words
 from attending.data.windows import Windowed, Windower
 from attending.errors import EncoderError, ModelError
+from attending.models.precision import computing_in
 from attending.models.tagging.network import TagNetwork
 from attending.models.tagging.scores import WordScores
 from attending.parts.tagging.chains import Chain
@@ -33,6 +34,9 @@ _TOKENS = 4096
 class NeuralScorer:
     """A network, and the way texts become windows of words.
 
+    Attributes:
+        precision: What it answers in, see ``answer_in``.
+
     Args:
         recipe: How it was made.
         network: The network, fitted.
@@ -46,6 +50,7 @@ class NeuralScorer:
         )
         self.windower.index = None if network.surface is None else ShapeIndex()
         self.pad = int(encoder.tokenizer.pad_token_id)
+        self.precision = "float32"
 
     @property
     def chain(self) -> Chain | None:
@@ -59,7 +64,7 @@ class NeuralScorer:
     def score(self, texts: Sequence[str], words: Sequence[Words]) -> list[WordScores]:
         """Return the scores of the words of each text.
 
-        In float32, whatever the training precision; while it trains, in that.
+        In ``precision``, whatever the training's; while it trains, in that.
         Windows of all texts are batched by length, and each word's scores are those of the window
         in whose middle it lies most.
         """
@@ -91,7 +96,7 @@ class NeuralScorer:
     def _logits(self, units: Sequence[Unit]) -> NDArray[np.float32]:
         # While it trains, the network may be on an accelerator.
         batch = collate_units(units, self.pad).to(self.network.device)
-        with torch.inference_mode():
+        with torch.inference_mode(), computing_in(self.precision, self.network.device):
             return np.asarray(self.network(batch).logits.float().cpu().numpy())
 
     def save(self, folder: Path) -> None:
