@@ -26,7 +26,7 @@ demo: $(VENV)/.stamp-demo ## Train and explain a model on the bundled messages (
 	$(BIN)/attending demo --out attending-demo
 
 .PHONY: test
-test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (under 3 minutes)
+test: $(VENV)/.stamp-dev ## Run the tests, offline, on two cores (about 8 minutes)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: test-slow
