@@ -42,7 +42,7 @@ VARIANTS = {
     "lame-ner, meaning": ("lame-ner", {"head.own": False}),
     "lame-ner, layers": ("lame-ner", LAYERS | {"head.attend": False}),
     "crf-ner, layers": ("crf-ner", LAYERS),
-    "crf-ner, encoder": ("atl-ner", {"loss.kind": "crf"}),
+    "encoder-crf-ner, io": ("encoder-crf-ner", {"scheme.tags": "io"}),
     "features-ner, layers": ("features-ner", LAYERS | VOTES | {"neighbours.k": 1}),
 }
 SYSTEMS = (*RECIPES, *VARIANTS)
@@ -87,8 +87,10 @@ MIXED = (
 
 
 def test_the_sweep_sees_every_recipe():
-    assert set(RECIPES) >= {"atl-ner", "btl-ner", "lame-ner", "crf-ner", "features-ner"}
-    assert len(RECIPES) == len(set(RECIPES)) >= 5
+    assert set(RECIPES) >= {
+        "atl-ner", "btl-ner", "lame-ner", "crf-ner", "encoder-crf-ner", "features-ner",
+    }  # fmt: skip
+    assert len(RECIPES) == len(set(RECIPES)) >= 6
     assert len(SYSTEMS) == len(set(SYSTEMS)) >= 18
     assert len(NEURAL) >= 16
     assert {VARIANTS[v][0] for v in VARIANTS} == set(RECIPES)
