@@ -105,3 +105,16 @@ def test_check_of_tags(run, tmp_path):
     (corpus,) = done.json["corpora"]
     assert (corpus["documents"], corpus["types"]) == (1, {"X": 1, "Y": 1})
     assert corpus["lengths"][0]["total"] == 3
+
+
+def test_sentences_in_a_row_are_documents(run, tmp_path):
+    (tmp_path / "t.conll").write_text("Fever\tB-Sign\n\nNo\tO\npain\tB-Sign\n\nHome\tO\n")
+    done = run("data", "convert", "t.conll", "t.jsonl", "--documents", "3")
+    assert done.code == 0
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in rows] == ["Fever\nNo pain", "Home"]
+    for wrong in ("pages", "0", "-2", "2.5"):
+        done = run("check", "t.conll", f"--documents={wrong}")
+        assert done.code == 2
+        assert f'no way to divide a file into documents "{wrong}"' in done.err
+        assert "or a number of words from 1" in done.err
