@@ -124,3 +124,13 @@ def test_neighbours_are_training_words_alone(voting, annotated):
     assert len(voting.neighbours.tags) == words == voting.facts["training_words"]
     found = [span for p in voting.predict(annotated) for span in p.spans]
     assert found and all(isinstance(span, Span) for span in found)
+
+
+def test_with_a_crf_words_vote_by_what_the_sentence_says(tiny_tagger, annotated):
+    settings = {"loss__kind": "crf", "neighbours__kind": "logits", "neighbours__k": 1}
+    recipe = tiny_tagger("atl-ner", training__epochs=3, **settings)
+    model = fit_tagger(recipe, annotated, development=(), seed=2).model
+    likely = np.concatenate([model.judged([d]).likely for d in annotated])
+    assert np.allclose(np.exp(model.neighbours.logits).sum(-1), 1, atol=1e-4)
+    # Each training word is its own nearest neighbour, so the votes are the true tags.
+    assert np.array_equal(likely.argmax(-1), model.neighbours.tags)

@@ -17,6 +17,7 @@ from attending.data.tagging.words import Words, words_of
 from attending.errors import ModelError
 from attending.models.base import Progress
 from attending.models.tagging.scores import Scorer, WordScores
+from attending.parts.tagging.chains import Chain
 from attending.parts.tagging.decision import SpanDecision
 from attending.parts.tagging.neighbours import Neighbours
 from attending.recipe import Recipe
@@ -24,6 +25,8 @@ from attending.records import Coverage, Document, LabelSet, Prediction, Row, Spa
 from attending.tags import TagSet
 
 NEIGHBOURS = "neighbours.safetensors"
+_LEAST = np.log(1e-6)
+"""Log probabilities below this are alike to neighbours: what a CRF can't do has none at all."""
 _CHUNK = 100_000
 """Characters of documents that are scored at a time."""
 
@@ -148,8 +151,18 @@ class TaggerModel:
         if self.neighbours is None:
             return self.decision.tags(logits, lengths, self.tags, chain)
         likely = self.decision.likely(logits, lengths, self.tags, chain)
-        likely = self.neighbours.mixed(logits, likely)
+        likely = self.neighbours.mixed(_places(logits, likely, chain), likely)
         return self.decision.decoded(likely, lengths, self.tags), likely
+
+    def places(self, logits: NDArray[np.float64], lengths: Sequence[int]) -> NDArray[np.float64]:
+        """Return where the words of some texts lie among others that may vote, (N, K, C).
+
+        Raw scores, as published; with a CRF log probabilities, since its scores leave out what
+        the words around say.
+        """
+        chain = self.scorer.chain
+        likely = self.decision.likely(logits, lengths, self.tags, chain)
+        return _places(logits, likely, chain)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and what is needed to use them."""
@@ -180,6 +193,12 @@ class TaggerModel:
             kept = _load_neighbours(folder / NEIGHBOURS, scheme.tags)
             neighbours = registry.build(spec, logits=kept["logits"], tags=kept["tags"])
         return cls(recipe, labels, scorer, decision, neighbours, facts)
+
+
+def _places(
+    logits: NDArray[np.float64], likely: NDArray[np.float64], chain: Chain | None
+) -> NDArray[np.float64]:
+    return logits if chain is None else np.maximum(likely, _LEAST)
 
 
 def _load_scorer(folder: Path, recipe: Recipe, labels: LabelSet, tags: TagSet) -> Scorer:

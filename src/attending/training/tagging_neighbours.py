@@ -13,8 +13,9 @@ def with_neighbours(model: TaggerModel, rows: TaggedRows) -> None:
     if spec is None:
         return
     scored = model.scores(rows.documents)
+    logits = np.concatenate([s.logits for s in scored])
     model.neighbours = registry.build(
         spec,
-        logits=np.concatenate([s.logits for s in scored]).astype(np.float32),
+        logits=model.places(logits, [len(s.numbers) for s in scored]).astype(np.float32),
         tags=np.concatenate([t[s.numbers] for s, t in zip(scored, rows.targets, strict=True)]),
     )

@@ -23,7 +23,7 @@ class Neighbours:
 
     Args:
         spec: How many vote and how much that weighs.
-        logits: (M, K, C) float32, of training words alone.
+        logits: (M, K, C) float32, of training words alone; of a CRF, log probabilities.
         tags: (M, K), their true tags.
     """
 
