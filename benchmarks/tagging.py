@@ -76,6 +76,7 @@ TABLES: dict[str, dict[str, System]] = {
         "atl-ner, capitals seen": System("atl-ner", {"surface.kind": "capitals"}, seeds=THREE),
         "btl-ner, others ignored": System("btl-ner", {"loss.other": "ignore"}, seeds=THREE),
         "lame-ner": System("lame-ner", seeds=THREE),
+        "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE),
         # A pass for every type of a batch: about twenty times as long, so for one epoch, as is the
         # same in one pass beside it.
         "btl-ner, one epoch": System("btl-ner", {"training.epochs": 1}, seeds=(0,)),
