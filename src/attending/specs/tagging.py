@@ -49,6 +49,9 @@ class Capitals(Spec):
     slot: ClassVar[str] = "surface"
     task: ClassVar[Literal["spans"]] = SPANS
     kind: Literal["capitals"] = "capitals"
+    when: Literal["uncased", "always", "never"] = Field(
+        "uncased", description="uncased: where the encoder's tokenizer takes A for a"
+    )
 
 
 class TokenHead(Spec):

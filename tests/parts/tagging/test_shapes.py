@@ -2,11 +2,13 @@ import pytest
 import torch
 
 from attending.errors import RecipeError
+from attending.parts.encoders import build_pretrained
 from attending.parts.light_encoders import build_bilstm
 from attending.parts.tagging.shapes import (
     SHAPES,
     AddedShapes,
     build_capitals,
+    is_uncased,
     shape_of,
     shapes_under,
 )
@@ -57,6 +59,19 @@ def test_shapes_are_added_where_there_are_any():
         added.vectors.weight[5] = 1.0
     assert torch.equal(added(words, shapes)[0, 2], words[0, 2] + 1)
     assert torch.equal(added(words, shapes)[1], words[1])
+
+
+@pytest.mark.parametrize(("when", "cased", "uncased"), [
+    ("uncased", False, True), ("always", True, True), ("never", False, False),
+])  # fmt: skip
+def test_only_an_encoder_that_folds_case_needs_them(when, cased, uncased, tiny_encoder):
+    spec = Recipe.load("atl-ner").with_encoder(str(tiny_encoder))["encoder"]
+    encoder = build_pretrained(spec)
+    assert (build_capitals(Capitals(when=when), encoder=encoder) is not None) == uncased
+    assert is_uncased(encoder.tokenizer)
+    encoder.tokenizer.backend_tokenizer.normalizer.lowercase = False
+    assert not is_uncased(encoder.tokenizer)
+    assert (build_capitals(Capitals(when=when), encoder=encoder) is not None) == cased
 
 
 def test_encoders_that_take_no_vectors_are_refused():

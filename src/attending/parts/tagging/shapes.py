@@ -10,6 +10,7 @@ feature"); here they enter below a pretrained encoder, so that all its layers ca
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +50,14 @@ def shapes_under(text: str, offsets: Offsets) -> tuple[int, ...]:
     return tuple(runs[start] if start < end else _OTHER for start, end in offsets)
 
 
+def is_uncased(tokenizer: Any) -> bool:
+    """Say whether a tokenizer takes a capital for its small letter."""
+    some, same = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("A b C", "a B c")
+    )
+    return bool(some == same)
+
+
 class ShapeIndex:
     """Numbers the shapes under pieces, for a windower."""
 
@@ -75,18 +84,22 @@ class AddedShapes(nn.Module):
         return found
 
 
-def build_capitals(spec: Capitals, *, encoder: AnyEncoder, **_: object) -> AddedShapes:
-    """Build the vectors of shapes for an encoder.
+def build_capitals(spec: Capitals, *, encoder: AnyEncoder, **_: object) -> AddedShapes | None:
+    """Build the vectors of shapes for an encoder; ``None`` where it is to go without.
 
     Raises:
         RecipeError: If the encoder is not a pretrained one, which alone takes word vectors.
     """
+    if spec.when == "never":
+        return None
     if not isinstance(encoder, Encoder):
         raise RecipeError(
             f'surface "{spec.kind}" needs a pretrained encoder',
             found=encoder.name,
             step="Leave the surface out, or take another encoder.",
         )
+    if spec.when == "uncased" and not is_uncased(encoder.tokenizer):
+        return None
     with torch.no_grad():
         width = encoder.word_embeddings(torch.zeros(1, 1, dtype=torch.int64)).shape[-1]
     return AddedShapes(width)
