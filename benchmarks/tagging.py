@@ -86,13 +86,13 @@ TABLES: dict[str, dict[str, System]] = {
         "features-ner": System("features-ner", votes=False, seeds=(0,)),
     },
     "ncbi": {
-        "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE, votes=False),
+        "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE),
         "atl-ner": System("atl-ner", seeds=THREE),
         "btl-ner": System("btl-ner", seeds=(0,)),
         "features-ner": System("features-ner", votes=False, seeds=(0,)),
     },
     "bc5cdr": {
-        "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE, votes=False),
+        "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE),
         "atl-ner": System("atl-ner", seeds=THREE),
         "btl-ner": System("btl-ner", seeds=(0,)),
         "features-ner": System("features-ner", votes=False, seeds=(0,)),
