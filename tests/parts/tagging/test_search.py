@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from attending.parts.tagging.search import ExactSearch
+from attending.parts.tagging.search import ExactSearch, TreeSearch, search_among
 
 
 def points(count, width, spread, seed=0):
@@ -16,14 +16,26 @@ def points(count, width, spread, seed=0):
 @pytest.mark.parametrize("width", [1, 3, 9, 10, 40])
 @pytest.mark.parametrize("spread", [0.1, 2.0])
 @pytest.mark.parametrize("k", [1, 17])
-def test_the_same_as_comparing_everything(width, spread, k):
+@pytest.mark.parametrize("search", [ExactSearch, TreeSearch])
+def test_the_same_as_comparing_everything(width, spread, k, search):
     known, asked = points(3000, width, spread), points(60, width, spread, seed=1)
     known[:30] = asked[:30]  # some stand exactly there
     apart = np.linalg.norm(asked[:, None] - known, axis=2)
-    found = ExactSearch(known).nearest(asked, k)
+    found = search(known).nearest(asked, k)
     distances = np.take_along_axis(apart, found, axis=1)
     assert distances == pytest.approx(np.sort(apart, axis=1)[:, :k], abs=1e-6)
     assert all(len(set(row)) == k for row in found.tolist())
+
+
+@pytest.mark.parametrize("search", [ExactSearch, TreeSearch])
+def test_no_more_are_found_than_there_are(search):
+    found = search(points(5, 3, 1.0)).nearest(points(2, 3, 1.0), 17)
+    assert sorted(found[0].tolist()) == sorted(found[1].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_a_tree_searches_where_coordinates_are_few():
+    assert isinstance(search_among(points(50, 3, 1.0)), TreeSearch)
+    assert isinstance(search_among(points(50, 83, 1.0)), ExactSearch)
 
 
 def test_most_cells_are_not_looked_at(monkeypatch):

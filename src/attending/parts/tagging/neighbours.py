@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from attending.parts.tagging.search import ExactSearch
+from attending.parts.tagging.search import ExactSearch, TreeSearch, search_among
 from attending.specs import LogitNeighbours
 
 _FLOOR = 1e-6
@@ -33,8 +33,8 @@ class Neighbours:
         self.spec, self.logits, self.tags = spec, logits, tags
 
     @cached_property
-    def _search(self) -> ExactSearch:
-        return ExactSearch(self.logits.reshape(len(self.logits), -1).astype(np.float64))
+    def _search(self) -> ExactSearch | TreeSearch:
+        return search_among(self.logits.reshape(len(self.logits), -1).astype(np.float64))
 
     def nearest(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the numbers of the nearest training words of words (N, K, C), (N, k)."""
