@@ -1,12 +1,16 @@
-"""Number types by what the processor can do, and models that answer in one of them."""
+"""Number types by what the processor can do, and models that answer in one of them.
+
+Models without a network need no torch, so it is imported where it is used.
+"""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from attending.errors import ModelError
+
+if TYPE_CHECKING:
+    import torch
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 
@@ -23,7 +27,11 @@ def resolve(wanted: str) -> str:
 
 
 def has_native_bfloat16() -> bool:
-    """Say whether matrix products in bfloat16 run in hardware."""
+    """Say whether matrix products in bfloat16 run in hardware; not where torch is left out."""
+    try:
+        import torch
+    except ImportError:
+        return False
     if torch.cuda.is_available():
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     probe = getattr(torch.cpu, "get_capabilities", None)  # since torch 2.11
@@ -31,10 +39,12 @@ def has_native_bfloat16() -> bool:
     return any(capabilities.get(k, False) for k in ("avx512_bf16", "amx_bf16", "amx_tile", "bf16"))
 
 
-def computing_in(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+def computing_in(precision: str, device: "torch.device") -> AbstractContextManager[Any]:
     """Let matrix products be in a precision; ``float32`` leaves them as they are."""
     if precision != "bfloat16":
         return nullcontext()
+    import torch
+
     return torch.autocast(device.type, torch.bfloat16)
 
 
@@ -50,6 +60,8 @@ def answer_in(model: Any, wanted: str) -> None:
     """
     if wanted not in PRECISIONS:
         raise ModelError(f'there is no precision "{wanted}"', allowed=", ".join(PRECISIONS))
+    if wanted == "float32":
+        return  # as they are loaded
     parts = getattr(model, "parts", None)
     members = list(parts.values()) if isinstance(parts, Mapping) else []
     for one in (*members, getattr(model, "scorer", model)):
