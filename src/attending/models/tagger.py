@@ -17,7 +17,6 @@ from attending.data.tagging.words import Words, words_of
 from attending.errors import ModelError
 from attending.models.base import Progress
 from attending.models.tagging.scores import Scorer, WordScores
-from attending.parts.tagging.chains import Chain
 from attending.parts.tagging.decision import SpanDecision
 from attending.parts.tagging.neighbours import Neighbours
 from attending.recipe import Recipe
@@ -151,7 +150,8 @@ class TaggerModel:
         if self.neighbours is None:
             return self.decision.tags(logits, lengths, self.tags, chain)
         likely = self.decision.likely(logits, lengths, self.tags, chain)
-        likely = self.neighbours.mixed(_places(logits, likely, chain), likely)
+        places = logits if chain is None else _settled(likely)
+        likely = self.neighbours.mixed(places, likely)
         return self.decision.decoded(likely, lengths, self.tags), likely
 
     def places(self, logits: NDArray[np.float64], lengths: Sequence[int]) -> NDArray[np.float64]:
@@ -161,8 +161,9 @@ class TaggerModel:
         the words around say.
         """
         chain = self.scorer.chain
-        likely = self.decision.likely(logits, lengths, self.tags, chain)
-        return _places(logits, likely, chain)
+        if chain is None:
+            return logits
+        return _settled(self.decision.likely(logits, lengths, self.tags, chain))
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and what is needed to use them."""
@@ -195,10 +196,9 @@ class TaggerModel:
         return cls(recipe, labels, scorer, decision, neighbours, facts)
 
 
-def _places(
-    logits: NDArray[np.float64], likely: NDArray[np.float64], chain: Chain | None
-) -> NDArray[np.float64]:
-    return logits if chain is None else np.maximum(likely, _LEAST)
+def _settled(likely: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log probabilities to three decimals: what a CRF is sure of is one place, not many."""
+    return np.maximum(likely, _LEAST).round(3)
 
 
 def _load_scorer(folder: Path, recipe: Recipe, labels: LabelSet, tags: TagSet) -> Scorer:

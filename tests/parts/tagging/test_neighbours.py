@@ -52,3 +52,14 @@ def test_fewer_training_words_than_votes():
     neighbours, random = made(words=3, k=17)
     assert neighbours.votes(random.normal(size=(2, 1, 7))).sum(axis=-1) == pytest.approx(1)
     assert neighbours.mixed(np.zeros((0, 1, 7)), np.zeros((0, 1, 7))).shape == (0, 1, 7)
+
+
+def test_very_many_words_at_one_place_are_not_searched():
+    tags = np.arange(500)[:, None] % 2
+    same = np.zeros((500, 1, 8), dtype=np.float32)
+    same[:3] = 1.0
+    neighbours = Neighbours(LogitNeighbours(k=5), same, tags)
+    assert len(neighbours._search[0]) == 8
+    found = neighbours.nearest(np.stack([same[0], same[9]]).astype(np.float64))
+    assert sorted(found[0][:3].tolist()) == [0, 1, 2]
+    assert sorted(found[1].tolist()) == [3, 4, 5, 6, 7]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from attending.parts.tagging.search import ExactSearch, TreeSearch, search_among
+from attending.parts.tagging.search import ExactSearch, TreeSearch, few_of_each, search_among
 
 
 def points(count, width, spread, seed=0):
@@ -36,6 +36,12 @@ def test_no_more_are_found_than_there_are(search):
 def test_a_tree_searches_where_coordinates_are_few():
     assert isinstance(search_among(points(50, 3, 1.0)), TreeSearch)
     assert isinstance(search_among(points(50, 83, 1.0)), ExactSearch)
+
+
+def test_points_at_one_place_stand_for_each_other():
+    places = np.array([[0, 1], [2, 3], [0, 1], [0, 1], [4, 5], [2, 3], [0, 1]], dtype=np.float32)
+    assert few_of_each(places, 2).tolist() == [0, 1, 2, 4, 5]
+    assert few_of_each(places, 9).tolist() == list(range(7))
 
 
 def test_most_cells_are_not_looked_at(monkeypatch):

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from attending.parts.tagging.search import ExactSearch, TreeSearch, search_among
+from attending.parts.tagging.search import ExactSearch, TreeSearch, few_of_each, search_among
 from attending.specs import LogitNeighbours
 
 _FLOOR = 1e-6
@@ -33,12 +33,16 @@ class Neighbours:
         self.spec, self.logits, self.tags = spec, logits, tags
 
     @cached_property
-    def _search(self) -> ExactSearch | TreeSearch:
-        return search_among(self.logits.reshape(len(self.logits), -1).astype(np.float64))
+    def _search(self) -> tuple[NDArray[np.int64], ExactSearch | TreeSearch]:
+        """The numbers of the training words that are searched, and the search among them."""
+        points = self.logits.reshape(len(self.logits), -1)
+        kept = few_of_each(points, self.spec.k)
+        return kept, search_among(points[kept].astype(np.float64))
 
     def nearest(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the numbers of the nearest training words of words (N, K, C), (N, k)."""
-        return self._search.nearest(logits.reshape(len(logits), -1), self.spec.k)
+        kept, search = self._search
+        return kept[search.nearest(logits.reshape(len(logits), -1), self.spec.k)]
 
     def mixed(
         self, logits: NDArray[np.float64], likely: NDArray[np.float64]

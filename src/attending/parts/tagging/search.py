@@ -44,6 +44,20 @@ def search_among(points: Doubles) -> "ExactSearch | TreeSearch":
     return TreeSearch(points) if points.shape[1] <= _FEW else ExactSearch(points)
 
 
+def few_of_each(points: NDArray[np.float32], most: int) -> Ints:
+    """Return the numbers of points (M, D), at most so many that stand at the same place.
+
+    More than k at one place add nothing to k neighbours, and no search could tell them apart: it
+    would have to look at all of them. The first ones are kept.
+    """
+    _, place, count = np.unique(
+        np.ascontiguousarray(points), axis=0, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(place.ravel(), kind="stable")
+    number = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    return np.sort(order[number < most])
+
+
 class TreeSearch:
     """Finds the nearest of fixed points with few coordinates.
 
