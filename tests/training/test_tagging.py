@@ -177,7 +177,8 @@ def test_figures_by_hand(annotated, tiny_tagger):
     figures = strict_figures(rows, found, fitted.model.labels)
     assert figures["micro_f1"] == pytest.approx(4 / 8)
     assert figures["macro_f1"] == pytest.approx((4 / 7 + 0) / 2)
-    assert development_figures(fitted.model, TaggedRows.of((), fitted.model.scheme)) == {}
+    nothing = TaggedRows.of((), fitted.model.scheme)
+    assert development_figures(fitted.model, nothing, fitted.model.judged(())) == {}
 
 
 def test_word_vectors_come_from_training_rows_alone(annotated, tiny_tagger):

@@ -86,8 +86,9 @@ def fit_tagger(
     else:
         model = _fit_chain(recipe, rows, labels, scheme)
     with_neighbours(model, rows)
-    model.decision, reason = settled(model, held)
-    metrics = development_figures(model, held)
+    judged = model.judged(held.documents)
+    model.decision, reason = settled(model, held, judged)
+    metrics = development_figures(model, held, judged)
     model.facts = facts | {"seconds": round(time.monotonic() - started, 1)}
     return FittedTagger(model, metrics, (*notes, reason) if reason else tuple(notes))
 

@@ -127,7 +127,7 @@ def _plan(
 
     def score() -> Mapping[str, float]:
         with_neighbours(model, rows)
-        return development_figures(model, development)
+        return development_figures(model, development, model.judged(development.documents))
 
     batches: tuple[BatchSampler, Sequence[TagExample]] = _sampler(model, examples, seed), examples
     loss = recipe["loss"]

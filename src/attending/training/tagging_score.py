@@ -19,11 +19,13 @@ METRICS = ("micro_f1", "macro_f1", "log_loss")
 _MOST_WORDS = 200_000
 
 
-def development_figures(model: TaggerModel, rows: TaggedRows) -> dict[str, float]:
-    """Return strict micro-F1, its mean over types that occur, and the log loss of words' tags."""
+def development_figures(model: TaggerModel, rows: TaggedRows, judged: Judged) -> dict[str, float]:
+    """Return strict micro-F1, its mean over types that occur, and the log loss of words' tags.
+
+    ``judged`` is what the model makes of the rows' words.
+    """
     if not rows.documents:
         return {}
-    judged = model.judged(rows.documents)
     flat = judged.likely.reshape(-1, judged.likely.shape[-1])
     targets = targets_of(judged, rows).ravel()
     return {
@@ -62,15 +64,16 @@ def targets_of(judged: Judged, rows: TaggedRows) -> NDArray[np.int64]:
     return np.concatenate([judged.tags[:0], *kept])
 
 
-def settled(model: TaggerModel, rows: TaggedRows) -> tuple[SpanDecision, str | None]:
-    """Fit the temperature of a tagger's decision on development documents.
+def settled(
+    model: TaggerModel, rows: TaggedRows, judged: Judged
+) -> tuple[SpanDecision, str | None]:
+    """Fit the temperature of a tagger's decision on development documents, as it judges them.
 
     Returns the decision, and why nothing was fitted (``None`` if it was).
     """
     decision = model.decision
     if model.recipe["decoder"].calibrate == "none":
         return decision, None
-    judged = model.judged(rows.documents)
     likely, targets = judged.likely, targets_of(judged, rows)
     if not len(targets):
         reason: str | None = "no development rows"
