@@ -209,6 +209,7 @@ def test_the_precision_is_part_of_a_job(model, table, tmp_path):
         score_files(model, [table], out, workers=1, precision="bfloat16")
     with pytest.raises(ModelError, match="no precision"):
         score_files(model, [table], tmp_path / "p", workers=1, precision="half")
+    assert not (tmp_path / "p").exists()
 
 
 def test_folders_of_others_are_left_alone(model, table, tmp_path):

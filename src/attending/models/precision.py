@@ -20,7 +20,12 @@ def resolve(wanted: str) -> str:
 
     ``auto`` takes bfloat16 where the processor multiplies it natively; elsewhere emulation makes
     it slower than float32.
+
+    Raises:
+        ModelError: If there is no such precision.
     """
+    if wanted not in PRECISIONS:
+        raise ModelError(f'there is no precision "{wanted}"', allowed=", ".join(PRECISIONS))
     if wanted != "auto":
         return wanted
     return "bfloat16" if has_native_bfloat16() else "float32"
@@ -58,12 +63,9 @@ def answer_in(model: Any, wanted: str) -> None:
     Raises:
         ModelError: If there is no such precision.
     """
-    if wanted not in PRECISIONS:
-        raise ModelError(f'there is no precision "{wanted}"', allowed=", ".join(PRECISIONS))
-    if wanted == "float32":
-        return  # as they are loaded
+    precision = resolve(wanted)
     parts = getattr(model, "parts", None)
     members = list(parts.values()) if isinstance(parts, Mapping) else []
     for one in (*members, getattr(model, "scorer", model)):
         if hasattr(one, "precision"):
-            one.precision = resolve(wanted)
+            one.precision = precision

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from attending.errors import DataError
 from attending.models.base import require_method
+from attending.models.precision import resolve
 from attending.outputs import new_file
 from attending.scoring.chunks import Chunk, Scored, add, part_path, read_part
 from attending.scoring.cluster import run_on_ray
@@ -92,10 +93,7 @@ def score_files(
         raise DataError("a chunk has no rows", found=str(chunk_rows), allowed="1 or more")
     if evidence:
         _require_evidence(folder)
-    if precision == "auto":
-        from attending.models.precision import resolve
-
-        precision = resolve(precision)
+    precision = resolve(precision)
     place = Place(Path(out))
     place.claim()
     try:
