@@ -147,3 +147,12 @@ class TestSeveralSeeds:
         done = run("evaluate", models, files / "messages.csv", "--out", "r", "--json")
         assert set(done.json["models"]) == {"seed-0", "seed-1"}
         assert done.json["spread"]["macro_f1"]["n"] == 2
+
+
+def test_the_report_says_what_a_network_answered_in(run, files, neural, tmp_path):
+    words = ("evaluate", neural, files / "messages.csv", "--all-rows", "--json")
+    plain = run(*words, "--out", "a").json
+    quick = run(*words, "--out", "b", "--precision", "bfloat16").json
+    assert quick["caution"].endswith("Evaluated with --precision bfloat16.")
+    assert "--precision" not in (plain["caution"] or "")
+    assert "--precision bfloat16" in (tmp_path / "b" / "report.html").read_text()

@@ -109,6 +109,7 @@ def evaluate(
     screen.tell_all("note", corpus.notes)
     if remark:
         screen.tell("note" if part is not corpus else "warning", remark)
+    remark = _with_precision(remark, precision)
     problems = list(unreadable_lines(part.problems))
     screen.say(*problems) if problems else None
     evaluated = evaluate_spans.evaluate_tagger if tagger else _evaluate_one
@@ -130,6 +131,12 @@ def evaluate(
         _show(screen, outcomes[0], reports[0], spans_page)
     else:
         _show_several(screen, outcomes, reports)
+
+
+def _with_precision(remark: str | None, precision: str) -> str | None:
+    if precision == "float32":
+        return remark
+    return f"{remark or ''} Evaluated with --precision {precision}.".strip()
 
 
 @dataclass(frozen=True, slots=True)
