@@ -4,14 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from attending.data.spans.schemes import is_tag
 
 Kind = Literal["word", "blank", "document", "comment"]
-Division = Literal["auto", "markers", "sentences", "file"] | int
+_Named = Literal["auto", "markers", "sentences", "file"]
+Division = _Named | int
 """What a document is: see ``divide``."""
-DIVISIONS = ("auto", "markers", "sentences", "file")
+DIVISIONS: tuple[_Named, ...] = get_args(_Named)
 
 _MARKER = re.compile(r"-+DOCSTART-+")
 _NEW_DOCUMENT = re.compile(
