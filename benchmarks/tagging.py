@@ -1,9 +1,16 @@
-"""Quality of taggers over seeds: the ablation on MACCROBAT, and two corpora with official splits.
+r"""Quality of taggers over seeds: the ablation on MACCROBAT, and two corpora with official splits.
 
     python benchmarks/tagging.py run maccrobat --data-root DATA [--only NAME ...] [--seeds 0 1]
     python benchmarks/tagging.py run ncbi --data-root DATA
     python benchmarks/tagging.py run bc5cdr --data-root DATA
     python benchmarks/tagging.py page maccrobat --data-root DATA   # its page in docs/results
+
+Curves by epochs, documents and encoder, on MACCROBAT, are a table too; one of its encoders has
+read medical abstracts first:
+
+    attending pretrain DATA/ohsumed23/ohsumed_all.csv.gz --steps 900 \
+        --set training.learning_rate=1e-4 --out benchmarks/results/.encoder
+    python benchmarks/tagging.py run maccrobat-curve --data-root DATA
 
 A cell (table, system, seed) is trained once and appended to
 benchmarks/results/tagging-TABLE.jsonl.gz, so a stopped run goes on where it was. MACCROBAT's
@@ -48,12 +55,18 @@ KNN, ALONE = "with neighbours", "alone"
 
 @dataclass(frozen=True)
 class System:
-    """A row of a table: a recipe, its settings, its seeds, and whether neighbours vote besides."""
+    """A row of a table: a recipe, its settings, its seeds, and whether neighbours vote besides.
+
+    With ``documents``, it learns from the first so many training documents alone. Where rows are
+    not tested in pairs (``paired``), the spans that it found are not kept.
+    """
 
     recipe: str
     settings: dict[str, Any] = field(default_factory=dict)
     seeds: tuple[int, ...] = FIVE
     votes: bool = True
+    documents: int | None = None
+    paired: bool = True
 
     @property
     def neural(self) -> bool:
@@ -66,6 +79,17 @@ def _weights(recipe: str, **more: Any) -> dict[str, System]:
         f"{recipe}, weights {w}": System(recipe, {"loss.class_weights": w, **more})
         for w in ("none", "published", "inverse")
     }
+
+
+def _point(documents: int | None = None, **settings: Any) -> System:
+    named = {key.replace("_", ".", 1): value for key, value in settings.items()}
+    return System(
+        "atl-ner",
+        {"loss.class_weights": "inverse", **named},
+        seeds=(0, 1),
+        documents=documents,
+        paired=False,
+    )
 
 
 TABLES: dict[str, dict[str, System]] = {
@@ -85,6 +109,17 @@ TABLES: dict[str, dict[str, System]] = {
         ),
         "features-ner": System("features-ner", votes=False, seeds=(0,)),
     },
+    # Points of curves through "atl-ner, weights inverse" of the table above.
+    "maccrobat-curve": {
+        "2 epochs": _point(training_epochs=2),
+        "4 epochs": _point(training_epochs=4),
+        "16 epochs": _point(training_epochs=16),
+        "35 documents": _point(35),
+        "70 documents": _point(70),
+        "2 layers": _point(encoder_layers=2),
+        "4 layers": _point(encoder_layers=4),
+        "abstracts read first": _point(encoder_name="./benchmarks/results/.encoder"),
+    },
     "ncbi": {
         "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE),
         "atl-ner": System("atl-ner", seeds=THREE),
@@ -98,9 +133,8 @@ TABLES: dict[str, dict[str, System]] = {
         "features-ner": System("features-ner", votes=False, seeds=(0,)),
     },
 }
-COMMON: dict[str, dict[str, Any]] = {
-    "maccrobat": {"training.batch_size": 4, "windows.overlap": 32},
-}
+_CASES = {"training.batch_size": 4, "windows.overlap": 32}
+COMMON: dict[str, dict[str, Any]] = {"maccrobat": _CASES, "maccrobat-curve": _CASES}
 """Settings of all networks of a table."""
 _FILES = {"ncbi": "NCBI-disease", "bc5cdr": "BC5CDR"}
 
@@ -130,7 +164,7 @@ def maccrobat(root: Path) -> tuple[Document, ...]:
 
 def parts_of(table: str, root: Path, seed: int) -> Parts:
     """Return the parts of a corpus for a seed."""
-    if table == "maccrobat":
+    if table.startswith("maccrobat"):
         documents = maccrobat(root)
         made = split(documents, by="random", test=0.2, seed=seed)
         test, rest = ([documents[i] for i in part] for part in (made.test, made.train))
@@ -213,19 +247,22 @@ def one(
     settings = settings | ({} if epochs is None else {"training.epochs": epochs}) | system.settings
     recipe = resolve_recipe(system.recipe, None, settings, "spans")
     started = time.monotonic()
-    fitted = fit_tagger(recipe, parts.train, parts.labels, development=(), seed=seed)
+    train = parts.train[: system.documents]
+    fitted = fit_tagger(recipe, train, parts.labels, development=(), seed=seed)
     seconds = time.monotonic() - started
     model = fitted.model
     found, held = {}, {}
     if system.votes:
         if model.neighbours is None:
             model.recipe = recipe.override({"neighbours.kind": "logits"})
-            with_neighbours(model, TaggedRows.of(parts.train, model.scheme))
+            with_neighbours(model, TaggedRows.of(train, model.scheme))
         found[KNN] = outcome(model, parts.test, parts.labels)
         held[KNN] = outcome(model, parts.development, parts.labels)
     model.neighbours = None
     found[ALONE] = outcome(model, parts.test, parts.labels)
     held[ALONE] = outcome(model, parts.development, parts.labels)
+    for way in () if system.paired else found.values():
+        del way["spans"]
     return {
         "system": name,
         "seed": seed,
@@ -268,7 +305,7 @@ def main() -> None:
     if given.what == "page":
         from tagging_page import write
 
-        write(given.table, given.data_root)
+        write(given.table.removesuffix("-curve"), given.data_root)
         return
     torch.set_num_threads(given.threads)
     run(given.table, given.data_root, given.only, given.seeds, given.epochs)

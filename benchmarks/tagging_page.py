@@ -10,6 +10,7 @@ from attending.evaluation.spans.significance import paired_spans
 from attending.records import Coverage, Prediction, Span
 from quality_page import figure
 from tagging import ALONE, KNN, TABLES, parts_of, read
+from tagging_curve import curves
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
@@ -165,7 +166,14 @@ def write(name: str, root: Path) -> None:
     """Write the page of a table: its own words, its figures, its tests."""
     rows = table_of(name)
     preface = (HERE / "pages" / f"tagging-{name}.md").read_text(encoding="utf-8").strip()
-    lines = [preface, "", *main_table(name, rows), *tests(name, root, rows)]
+    lines = [preface, "", *main_table(name, rows)]
+    if f"{name}-curve" in TABLES:
+        picture = DOCS / f"tagging-{name}.png"
+        lines += ["## By epochs, documents and encoder", ""]
+        lines += curves(name, FREQUENT[name], PUBLISHED[name], picture)
+    lines += ["## Paired tests", "", *tests(name, root, rows)]
     lines += unmade(name)
+    if f"{name}-curve" in TABLES:
+        lines += unmade(f"{name}-curve")
     text = "\n".join(lines).strip()
     (DOCS / f"tagging-{name}.md").write_text(f"{text}\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from pathlib import Path
 
 import pytest
 import torch
@@ -260,6 +261,37 @@ def test_the_checkpoint_with_the_best_figure_wins(train, script, tmp_path, selec
     found = fitted.model.network.head.out.weight
     assert torch.equal(found, best["head.out.weight"])
     assert not torch.equal(found, last["head.out.weight"])
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """Watch the checkpoints that are written: for each, its files."""
+    found = []
+    save = NeuralTrainer._save_checkpoint
+
+    def watch(self, *args, **kwargs):
+        save(self, *args, **kwargs)
+        folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+        found.append({f.name for f in folder.iterdir()})
+
+    monkeypatch.setattr(NeuralTrainer, "_save_checkpoint", watch)
+    return found
+
+
+def test_without_a_folder_only_better_weights_are_written(train, script, written, same, tmp_path):
+    values = [0.2, 0.9, 0.5]
+    script("macro_f1", values)
+    alone = train(training__epochs=3, training__select="macro_f1")
+    assert len(written) == 2 and not any("optimizer.pt" in files for files in written)
+    script("macro_f1", values)
+    kept = train(training__epochs=3, training__select="macro_f1", run=tmp_path)
+    assert len(written) == 5 and all("optimizer.pt" in files for files in written[2:])
+    assert same(alone, kept)
+
+
+def test_without_folder_and_development_rows_nothing_is_written(train, written, messages):
+    train(rows=messages[8:], development=(), training__epochs=2)
+    assert written == []
 
 
 def test_without_development_rows_the_last_weights_stay(train, tmp_path, messages):

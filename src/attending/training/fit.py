@@ -159,7 +159,7 @@ def in_run(
 ) -> Iterator[tuple[Path, Journal, bool]]:
     """Give the folder of a run, its log, and whether an unfinished run there goes on.
 
-    Without ``run`` the folder is one for the while.
+    Without ``run`` the folder is one for the while, from which nothing can go on.
 
     Raises:
         TrainingError: If ``run`` holds another run.
@@ -173,7 +173,7 @@ def in_run(
         "label_set_hash": labels.hash,
         **facts,
     }
-    resume = claim(folder, state)
+    resume = run is not None and claim(folder, state)
     try:
         yield folder, Journal(folder / LOG, listener), resume
     except TrainingInterrupted as stop:

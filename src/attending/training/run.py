@@ -34,6 +34,7 @@ from attending.training.rehearsal import rehearse
 from attending.training.rows import Rows, label_counts, with_label
 from attending.training.score import development_score
 from attending.training.settle import untuned
+from attending.training.state import is_claimed
 from attending.training.student import first_layers, heir_of, take_over
 from attending.training.trainer import (
     CHECKPOINTS,
@@ -202,6 +203,7 @@ def _plan(
         joins=model.network.joins,
         words=words,
         folder=folder,
+        kept=is_claimed(folder),
         seed=seed,
         precision=precision,
         score=score if development else None,

@@ -1,4 +1,4 @@
-"""When each part of a network trains, and how fast: stages of unfreezing, and cycles.
+"""When each part of a network trains, how fast and until when: stages, cycles, patience.
 
 A run is cut into stages at the shares of ``training.unfreeze``. What is outside the encoder trains
 from the start; the encoder's layers join from the top down, an equal part of them at each cut, its
@@ -85,6 +85,25 @@ class Unfreezing(TrainerCallback):  # type: ignore[misc]
         """Leave everything as it was."""
         for parameter, _stage in self.members:
             parameter.requires_grad_(True)
+
+
+class Patience(TrainerCallback):  # type: ignore[misc]
+    """Stops when the chosen figure has not become better for some epochs.
+
+    All that it knows is the log of the run, which is part of a checkpoint, so that a resumed run
+    stops where the uninterrupted one would. (The library's own callback counts from 0 again.)
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Stop, if the figures so far say so."""
+        name = f"eval_{args.metric_for_best_model}"
+        figures = [row[name] for row in state.log_history if name in row]
+        best = figures.index(max(figures) if args.greater_is_better else min(figures))
+        if len(figures) - 1 - best >= self.patience:
+            control.should_training_stop = True
 
 
 def rates(spec: Training, total: int) -> Callable[[int], float]:

@@ -26,6 +26,11 @@ def as_begun(folder: Path | None, labels: LabelSet) -> tuple[LabelSet, tuple[str
     return ordered, (f"the labels keep the order of the unfinished run: {', '.join(saved)}",)
 
 
+def is_claimed(folder: Path) -> bool:
+    """Say whether a folder is that of a run, which can go on there."""
+    return (folder / RUN_STATE).is_file()
+
+
 def claim(folder: Path, state: Mapping[str, Any]) -> bool:
     """Record what a run is made of; say whether to resume one; refuse to mix two.
 

@@ -30,6 +30,7 @@ from attending.records import LabelSet
 from attending.training.passes import passes
 from attending.training.progress import Listener
 from attending.training.run import run_to_end
+from attending.training.state import is_claimed
 from attending.training.tagging_neighbours import with_neighbours
 from attending.training.tagging_rows import TaggedRows
 from attending.training.tagging_score import METRICS, development_figures
@@ -142,6 +143,7 @@ def _plan(
         sampler=batches[0],
         pad=scorer.pad,
         folder=folder,
+        kept=is_claimed(folder),
         seed=seed,
         precision=precision,
         score=score if development.documents else None,

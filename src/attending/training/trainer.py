@@ -32,7 +32,7 @@ from attending.parts.lexical_mixture import matches_of
 from attending.specs import Training
 from attending.tensors import Batch
 from attending.training.progress import Event, Listener
-from attending.training.schedules import Unfreezing, rates
+from attending.training.schedules import Patience, Unfreezing, rates
 
 MOST_SKIPPED = 10
 CHECKPOINTS = "checkpoints"
@@ -69,6 +69,7 @@ class Plan:
     score: scores the network on development rows, or ``None`` without such rows.
     facts: what the log should say at the start, such as the tokens of a window.
     every: steps between two scores and checkpoints; ``None``: once an epoch.
+    kept: whether a stopped run can go on from the folder; else only the best checkpoint is written.
     collate: makes a batch of examples that are no windowed documents; ``batch`` is its type.
     """
 
@@ -87,6 +88,7 @@ class Plan:
     joins: bool = False
     words: LexicalScores | None = None
     every: int | None = None
+    kept: bool = True
     collate: Callable[[Sequence[Any]], Any] | None = None
     batch: type[Any] = Batch
 
@@ -281,6 +283,7 @@ def parameter_groups(network: nn.Module, spec: Training) -> list[dict[str, Any]]
 def _arguments(plan: Plan) -> TrainingArguments:
     spec, scored = plan.spec, plan.score is not None
     regularly = "epoch" if plan.every is None else "steps"
+    chosen = "best" if scored else "no"
     return TrainingArguments(
         output_dir=str(plan.folder / CHECKPOINTS),
         num_train_epochs=spec.epochs,
@@ -296,7 +299,8 @@ def _arguments(plan: Plan) -> TrainingArguments:
         data_seed=plan.seed,
         eval_strategy=regularly if scored else "no",
         eval_steps=plan.every,
-        save_strategy=regularly,
+        save_strategy=regularly if plan.kept else chosen,
+        save_only_model=not plan.kept,
         save_steps=plan.every or 500,
         # The best and the newest; with 1, a stopped run would lose all since the best one.
         save_total_limit=2,
@@ -322,25 +326,7 @@ def _stages(network: nn.Module, plan: Plan) -> list[TrainerCallback]:
 def _stopping(plan: Plan) -> list[TrainerCallback]:
     if plan.spec.patience is None or plan.score is None:
         return []
-    return [_Patience(plan.spec.patience)]
-
-
-class _Patience(TrainerCallback):  # type: ignore[misc]
-    """Stops when the chosen figure has not become better for some epochs.
-
-    All that it knows is the log of the run, which is part of a checkpoint, so that a resumed run
-    stops where the uninterrupted one would. (The library's own callback counts from 0 again.)
-    """
-
-    def __init__(self, patience: int) -> None:
-        self.patience = patience
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        name = f"eval_{args.metric_for_best_model}"
-        figures = [row[name] for row in state.log_history if name in row]
-        best = figures.index(max(figures) if args.greater_is_better else min(figures))
-        if len(figures) - 1 - best >= self.patience:
-            control.should_training_stop = True
+    return [Patience(plan.spec.patience)]
 
 
 class _Reporter(TrainerCallback):  # type: ignore[misc]
