@@ -48,6 +48,12 @@ def test_import_brings_in_nothing_heavy(statement):
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("name", sorted(set(attending.__all__) - {"distil"}))
+def test_no_name_but_that_of_students_brings_in_torch_by_itself(name):
+    loaded = modules_after(f"import attending\nattending.{name}")
+    assert loaded.isdisjoint({"torch", "transformers", "accelerate"})
+
+
 def test_the_probe_sees_heavy_modules():
     assert {"numpy", "attending"} <= modules_after("import attending, numpy")
 

@@ -257,12 +257,15 @@ for folder in sys.argv[1:]:
     assert all(p.status == "ok" for p in predictions)
     assert len(model.pooled(documents)) == 2
 print(*sorted({"torch", "transformers", "onnxscript", "sklearn"} & set(sys.modules)), "none")
+import attending
+assert len(attending.Classifier.load(sys.argv[1]).predict(["chest pain now"])) == 1
+print(*sorted({"torch", "transformers", "onnxscript"} & set(sys.modules)), "none")
 """
     run = subprocess.run(
         [sys.executable, "-c", code, str(lesa_folder), str(lame_folder), str(plant_folder)],
         capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
-    assert run.stdout.split() == ["none"]
+    assert run.stdout.split() == ["none", "none"]
 
 
 def test_a_cascade_with_an_exported_model_needs_no_torch(lesa_folder, tmp_path):

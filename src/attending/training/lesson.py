@@ -1,16 +1,18 @@
-"""What a student learns from besides labels: its teachers' answers, and texts without labels."""
+"""What a student learns from besides labels: its teachers' answers, and texts without labels.
+
+Whoever only predicts needs no torch, so networks are imported where there is one.
+"""
 
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
@@ -21,14 +23,15 @@ from attending.data.folding import text_key
 from attending.data.wording import plural
 from attending.errors import TrainingError
 from attending.models.base import Model, Progress
-from attending.models.network import Network
-from attending.models.neural import NeuralModel
 from attending.models.precision import computing_in, resolve
 from attending.models.store import as_trained, portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.rows import Rows
+
+if TYPE_CHECKING:
+    from attending.models.network import Network
 
 ANSWERS, VECTORS = "teacher.safetensors", "teacher-vectors.safetensors"
 _NAME, _SHOWN = "answers", 16
@@ -142,7 +145,7 @@ class Lesson:
         return _kept(path, (*self.fingerprints, labels.hash, precision), documents, make)
 
     def vectors(
-        self, recipe: Recipe, rows: Rows, soft: Floats, student: Network, folder: Path
+        self, recipe: Recipe, rows: Rows, soft: Floats, student: "Network", folder: Path
     ) -> Floats | None:
         """Return what the first teacher makes of training and transfer rows, (N, H), if wanted.
 
@@ -153,6 +156,8 @@ class Lesson:
         """
         if recipe["distillation"].vectors is None:
             return None
+        from attending.models.neural import NeuralModel
+
         teacher = self.teachers[0]
         own = student.encoder.width
         width = teacher.network.encoder.width if isinstance(teacher, NeuralModel) else 0
@@ -294,8 +299,8 @@ def _scores(
 
 def _precise(teacher: Model, precision: str) -> AbstractContextManager[Any]:
     """Let a teacher compute in a precision, where it is a network."""
-    device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
-    return computing_in(precision, device)
+    network = getattr(teacher, "network", None)
+    return nullcontext() if network is None else computing_in(precision, network.device)
 
 
 def _kept(
