@@ -96,10 +96,9 @@ def test_recurrent_encoders_are_as_before(name, untrained, tmp_path, mixed):
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"planting__tokens": 3},
-        {"planting__vote": 6.0},
-        {"planting__vote": 6.0, "windows__join": "logits"},
+        {"planting__tokens": 3, "planting__vote": 6.0},
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"planting__vote": 6.0, "windows__join": "logits"}, marks=pytest.mark.slow),
     ],
 )
 def test_planted_attention_is_as_before(settings, untrained, tmp_path, mixed):
@@ -111,6 +110,7 @@ def test_planted_attention_is_as_before(settings, untrained, tmp_path, mixed):
     assert gap(logits_of(model, mixed), logits_of(bare, mixed)) > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lesa-bert", "lesa-bert-as-coded"])
 def test_lesa_with_planted_words_is_as_before(name, untrained, tmp_path, mixed):
     model = untrained(name, planting__kind="ranked")
