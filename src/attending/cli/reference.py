@@ -75,8 +75,8 @@ _EXAMPLES = {
         "attending train messages.csv --labels labels.toml --holdout 0.2 --out model",
         "attending train messages.csv --labels labels.toml --seeds 5 --out models",
         "attending train messages.csv --recipe tfidf-svm --set estimator.alpha=1e-4 --out svm",
-        "attending train notes --recipe btl-ner --holdout 0.2 --out tagger",
-        "attending train train.conll --dev dev.conll --recipe atl-ner --out tagger",
+        "attending train notes --recipe atl-ner --holdout 0.2 --out tagger",
+        "attending train train.conll --dev dev.conll --recipe encoder-crf-ner --out tagger",
     ],
     "distil": [
         "attending distil model messages.csv --layers 3 --out student",
