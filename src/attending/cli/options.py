@@ -175,7 +175,8 @@ Precision = Annotated[
         "--precision",
         metavar="float32|bfloat16|auto",
         help="What a network answers in. [bold]bfloat16[/] takes a part of the time where the "
-        "processor multiplies it natively, and moves scores by a little; [bold]auto[/] asks it.",
+        "processor multiplies it natively, and moves scores by a little; [bold]auto[/] asks it. An "
+        "exported model answers as it was exported.",
     ),
 ]
 Method = Annotated[

@@ -59,6 +59,7 @@ def answer_in(model: Any, wanted: str) -> None:
     In ``bfloat16`` the matrix products of the encoder and the head have 8 bits of a number instead
     of 24. It takes a part of the time where the processor multiplies it natively (``auto`` asks),
     and moves scores by a little, so that what stands on a threshold may fall to the other side.
+    Models without a network, and exported ones, answer as ever.
 
     Raises:
         ModelError: If there is no such precision.
