@@ -70,7 +70,9 @@ def curves(
         yield f"| {named} | {len(cells)} | {' | '.join(told)} |"
     yield ""
     _draw(values, published, target)
-    yield f"![The same two figures by epochs, documents and layers]({target.name})"
+    yield f"![Accuracy, and F1 with votes, by epochs, documents and layers]({target.name})"
+    yield ""
+    yield "Dotted: the paper's figures."
     yield ""
 
 
@@ -80,8 +82,9 @@ def _draw(
     target: Path,
 ) -> None:
     drawn = Figure(figsize=(8, 3), dpi=150, facecolor="white", layout="constrained")
-    every = drawn.subplots(1, len(PANELS), sharey=True)
-    for axes, (what, at, names) in zip(every, PANELS, strict=True):
+    panels = [p for p in PANELS if any(name in values for name in p[2])]
+    every = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (what, at, names) in zip(every, panels, strict=True):
         placed = {at: WHOLE} | {int(n.split()[0]): n for n in names if n in values}
         for head, _, _ in FIGURES:
             means = [(x, values[n][head]) for x, n in sorted(placed.items())]
