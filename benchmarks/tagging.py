@@ -81,11 +81,10 @@ def _weights(recipe: str, **more: Any) -> dict[str, System]:
     }
 
 
-def _point(documents: int | None = None, **settings: Any) -> System:
-    named = {key.replace("_", ".", 1): value for key, value in settings.items()}
+def _point(documents: int | None = None, settings: dict[str, Any] | None = None) -> System:
     return System(
         "atl-ner",
-        {"loss.class_weights": "inverse", **named},
+        {"loss.class_weights": "inverse", **(settings or {})},
         seeds=(0, 1),
         documents=documents,
         paired=False,
@@ -111,14 +110,14 @@ TABLES: dict[str, dict[str, System]] = {
     },
     # Points of curves through "atl-ner, weights inverse" of the table above.
     "maccrobat-curve": {
-        "2 epochs": _point(training_epochs=2),
-        "4 epochs": _point(training_epochs=4),
-        "16 epochs": _point(training_epochs=16),
+        "2 epochs": _point(settings={"training.epochs": 2}),
+        "4 epochs": _point(settings={"training.epochs": 4}),
+        "16 epochs": _point(settings={"training.epochs": 16}),
         "35 documents": _point(35),
         "70 documents": _point(70),
-        "2 layers": _point(encoder_layers=2),
-        "4 layers": _point(encoder_layers=4),
-        "abstracts read first": _point(encoder_name="./benchmarks/results/.encoder"),
+        "2 layers": _point(settings={"encoder.layers": 2}),
+        "4 layers": _point(settings={"encoder.layers": 4}),
+        "abstracts read first": _point(settings={"encoder.name": "./benchmarks/results/.encoder"}),
     },
     "ncbi": {
         "encoder-crf-ner": System("encoder-crf-ner", seeds=THREE),

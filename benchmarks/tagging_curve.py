@@ -17,9 +17,14 @@ PANELS = (
     ("documents", 140, ("35 documents", "70 documents")),
     ("layers", 6, ("2 layers", "4 layers")),
 )
-FIGURES = (("accuracy", "word_recall", ALONE), ("F1, neighbours vote", "word_f1", KNN))
-COLOURS = {"accuracy": "#0072B2", "F1, neighbours vote": "#D55E00"}
-MARKERS = {"accuracy": "o", "F1, neighbours vote": "s"}
+FIGURES = (
+    ("accuracy", "word_recall", ALONE),
+    ("F1", "word_f1", ALONE),
+    ("accuracy, neighbours vote", "word_recall", KNN),
+    ("F1, neighbours vote", "word_f1", KNN),
+)
+DRAWN = {"accuracy": ("#0072B2", "o"), "F1, neighbours vote": ("#D55E00", "s")}
+"""The figures of the picture, in the order of the published ones: colour and marker."""
 
 
 def frequent(cell: Cell, most: int) -> list[str]:
@@ -50,13 +55,7 @@ def curves(
         return
     values = {
         system: {
-            head: [over(c, way, key, types[c["seed"]]) for c in cells]
-            for head, key, way in (
-                ("accuracy", "word_recall", ALONE),
-                ("F1", "word_f1", ALONE),
-                ("accuracy, neighbours vote", "word_recall", KNN),
-                ("F1, neighbours vote", "word_f1", KNN),
-            )
+            head: [over(c, way, key, types[c["seed"]]) for c in cells] for head, key, way in FIGURES
         }
         for system, cells in points.items()
     }
@@ -86,17 +85,17 @@ def _draw(
     every = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (what, at, names) in zip(every, panels, strict=True):
         placed = {at: WHOLE} | {int(n.split()[0]): n for n in names if n in values}
-        for head, _, _ in FIGURES:
+        for head, (colour, marker) in DRAWN.items():
             means = [(x, values[n][head]) for x, n in sorted(placed.items())]
             axes.plot(
                 [x for x, _ in means],
                 [sum(v) / len(v) for _, v in means],
-                marker=MARKERS[head],
-                color=COLOURS[head],
+                marker=marker,
+                color=colour,
                 label=head,
             )
-        for level, head in zip(published[0][1:], COLOURS, strict=True) if published else ():
-            axes.axhline(level, color=COLOURS[head], linestyle=":", linewidth=1)
+        for level, (colour, _) in zip(published[0][1:], DRAWN.values(), strict=True):
+            axes.axhline(level, color=colour, linestyle=":", linewidth=1)
         axes.set(xlabel=what, xticks=sorted(placed), ylim=(0, 1))
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)

@@ -10,7 +10,7 @@ from attending.evaluation.spans.significance import paired_spans
 from attending.records import Coverage, Prediction, Span
 from quality_page import figure
 from tagging import ALONE, KNN, TABLES, parts_of, read
-from tagging_curve import curves
+from tagging_curve import curves, frequent, over
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs" / "results"
@@ -67,12 +67,6 @@ def tail(cell: Cell, way: str) -> float | None:
     return value
 
 
-def of_frequent(cell: Cell, way: str, most: int, key: str) -> float:
-    """Return the mean of a figure over the types that have most training spans."""
-    types = sorted(cell["found"][way]["per_type"].values(), key=lambda t: -t["training"])[:most]
-    return sum(t[key] or 0.0 for t in types) / len(types)
-
-
 def main_table(name: str, rows: dict[Row, list[Cell]]) -> Iterator[str]:
     """Write the figures of all rows, published ones below."""
     most = FREQUENT.get(name)
@@ -86,7 +80,7 @@ def main_table(name: str, rows: dict[Row, list[Cell]]) -> Iterator[str]:
         values = [figure([f.get(key) for f in figures]) for _, key in COLUMNS]
         if most is not None:
             values = [
-                figure([of_frequent(c, row[1], most, key) for c in cells])
+                figure([over(c, row[1], key, frequent(c, most)) for c in cells])
                 for key in ("word_recall", "word_f1")
             ] + values
         values.append(figure([tail(c, row[1]) for c in cells]))

@@ -96,8 +96,9 @@ def test_recurrent_encoders_are_as_before(name, untrained, tmp_path, mixed):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"planting__tokens": 3, "planting__vote": 6.0},
+        {"planting__vote": 6.0},
         pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"planting__tokens": 3}, marks=pytest.mark.slow),
         pytest.param({"planting__vote": 6.0, "windows__join": "logits"}, marks=pytest.mark.slow),
     ],
 )
