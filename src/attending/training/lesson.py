@@ -6,7 +6,7 @@ Whoever only predicts needs no torch, so networks are imported where there is on
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -298,9 +298,11 @@ def _scores(
 
 
 def _precise(teacher: Model, precision: str) -> AbstractContextManager[Any]:
-    """Let a teacher compute in a precision, where it is a network."""
-    network = getattr(teacher, "network", None)
-    return nullcontext() if network is None else computing_in(precision, network.device)
+    """Let a teacher compute in a precision, where it is a network or has one within."""
+    import torch
+
+    device = getattr(getattr(teacher, "network", None), "device", torch.device("cpu"))
+    return computing_in(precision, device)
 
 
 def _kept(
