@@ -62,6 +62,7 @@ def test_help_brings_in_nothing_heavy():
         (["train", "x.csv"], "Missing option '--out'"),
         (["train", "x.csv", "--out", "m", "--seed", "one"], "--seed"),
         (["train", "x.csv", "--out", "m", "--split-by", "luck"], "--split-by"),
+        (["predict", "m", "x.csv", "--out", "o", "--format", "xml"], "'--format': 'xml' is not"),
         (["evaluate", "model", "x.csv", "surplus"], "surplus"),
         (["data", "spilt"], "Did you mean 'split'?"),
     ],

@@ -74,6 +74,7 @@ def test_the_only_example_of_a_label_trains():
         chosen = choose_rows(BERT, documents, LABELS, None, seed)
         assert "c" in {d.label for d in chosen.train}
         assert chosen.development
+        assert chosen.notes == ('no development example of "c"',)  # and no word of a test part
 
 
 def test_a_share_below_one_text_holds_one_back():

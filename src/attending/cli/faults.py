@@ -87,7 +87,7 @@ def _explain(error: Exception) -> int:
 
 
 def _usage(error: Any) -> str:
-    message = error.format_message().rstrip(". ")
+    message = error.format_message().replace("Value error, ", "").rstrip(". ")
     message += "" if message.endswith("?") else "."
     context = getattr(error, "ctx", None)
     help_page = f"{context.command_path if context else 'attending'} --help"

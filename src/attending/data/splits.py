@@ -194,7 +194,7 @@ def _by_labels(
         tuple(i for i, part in dealt if part >= share.numerator),
         tuple(i for i, part in dealt if part < share.numerator),
     )
-    return Split(made.train, made.test, (*notes, *unit_notes, *_missing_labels(documents, made)))
+    return Split(made.train, made.test, (*notes, *unit_notes, *missing_labels(documents, made)))
 
 
 def _by_label(
@@ -205,9 +205,7 @@ def _by_label(
     if together:
         units, unit_notes = number_units(documents, "label", together)
         made = _grouped_share(used, [strata[i] for i in used], [units[i] for i in used], test, seed)
-        return Split(
-            made.train, made.test, (*notes, *unit_notes, *_missing_labels(documents, made))
-        )
+        return Split(made.train, made.test, (*notes, *unit_notes, *missing_labels(documents, made)))
     counts = Counter(strata.values())
     single = [i for i in used if counts[strata[i]] == 1]
     if single:
@@ -218,7 +216,7 @@ def _by_label(
     rest = [i for i in used if counts[strata[i]] > 1]
     made = _stratified(rest, strata, test, seed, notes)
     made = Split((*made.train, *single), made.test, tuple(notes))
-    return Split(made.train, made.test, (*made.notes, *_missing_labels(documents, made)))
+    return Split(made.train, made.test, (*made.notes, *missing_labels(documents, made)))
 
 
 def _stratified(
@@ -354,18 +352,18 @@ def _shown(stratum: str) -> str:
     return " with ".join(shown_label(label) for label in stratum.split("\x1f"))
 
 
-def _missing_labels(documents: Sequence[Document], made: Split) -> list[str]:
+def missing_labels(documents: Sequence[Document], made: Split, name: str = "test") -> list[str]:
+    """Return notes on labels that are in one of both parts alone; ``name`` is the second's."""
+
     def present(part: Sequence[int]) -> set[str]:
         return {label for i in part for label in documents[i].labels or ()}
 
-    absent = sorted(present(made.train) - present(made.test))
-    unseen = sorted(present(made.test) - present(made.train))
-    notes = []
-    if absent:
-        notes.append(f"no test example of {some([shown_label(x) for x in absent])}")
-    if unseen:
-        notes.append(f"no training example of {some([shown_label(x) for x in unseen])}")
-    return notes
+    mine, theirs = present(made.train), present(made.test)
+    return [
+        f"no {part} example of {some([shown_label(x) for x in sorted(labels)])}"
+        for part, labels in ((name, mine - theirs), ("training", theirs - mine))
+        if labels
+    ]
 
 
 def _shared_text(keys: Sequence[bytes], train: Sequence[int], test: Sequence[int]) -> list[str]:

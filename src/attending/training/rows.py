@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attending.data.folding import text_key
-from attending.data.splits import split
+from attending.data.splits import Split, missing_labels, split
 from attending.data.wording import plural
 from attending.errors import TrainingError
 from attending.recipe import Recipe, Task
@@ -144,11 +144,12 @@ def carve(recipe: Recipe, rows: tuple[Document, ...], seed: int) -> Rows:
         return Rows(rows, (), (f"{few} to carve a development split from",))
     carved = split(rows, test=max(share, 1 / distinct), seed=seed, keep_together="text")
     held = _without_only_examples(rows, texts, set(carved.test))
-    return Rows(
-        tuple(d for i, d in enumerate(rows) if i not in held),
-        tuple(d for i, d in enumerate(rows) if i in held),
-        carved.notes,
-    )
+    made = Split(tuple(i for i in range(len(rows)) if i not in held), tuple(sorted(held)))
+    of_draw = missing_labels(rows, carved)
+    notes = [n for n in carved.notes if n not in of_draw]
+    notes += missing_labels(rows, made, "development")
+    train, development = (tuple(rows[i] for i in part) for part in (made.train, made.test))
+    return Rows(train, development, tuple(notes))
 
 
 def _without_only_examples(
