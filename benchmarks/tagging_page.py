@@ -119,16 +119,18 @@ def counts_of(name: str, root: Path, rows: dict[Row, list[Cell]]) -> dict[Row, l
 def tests(name: str, root: Path, rows: dict[Row, list[Cell]]) -> Iterator[str]:
     """Write paired tests of all rows against the plain tagger, on the seeds that both have."""
     reference = REFERENCE[name]
-    others = [row for row in rows if row != reference]
-    if reference not in rows or not others:
+    rows = {row: cells for row, cells in rows.items() if TABLES[name][row[0]].paired}
+    seeds = {row: [c["seed"] for c in cells] for row, cells in rows.items()}
+    shared = {row: [s for s in own if s in seeds.get(reference, ())] for row, own in seeds.items()}
+    others = [row for row in rows if row != reference and shared[row]]
+    if not others:
         return
     counted = counts_of(name, root, rows)
-    seeds = {row: [c["seed"] for c in cells] for row, cells in rows.items()}
     for metric in TESTED.get(name, ("strict_micro_f1",)):
         found = []
         for row in others:
-            both = [s for s in seeds[row] if s in seeds[reference]]
-            one, other = ([counted[r][seeds[r].index(s)] for s in both] for r in (row, reference))
+            pair = (row, reference)
+            one, other = ([counted[r][seeds[r].index(s)] for s in shared[row]] for r in pair)
             found.append(paired_spans(one, other, metric, rounds=ROUNDS))
         adjusted = holm([t.p_value for t in found])
         yield f"### {metric} against {written(reference)}"
