@@ -145,7 +145,7 @@ def carve(recipe: Recipe, rows: tuple[Document, ...], seed: int) -> Rows:
     carved = split(rows, test=max(share, 1 / distinct), seed=seed, keep_together="text")
     held = _without_only_examples(rows, texts, set(carved.test))
     made = Split(tuple(i for i in range(len(rows)) if i not in held), tuple(sorted(held)))
-    of_draw = missing_labels(rows, carved)
+    of_draw = missing_labels(rows, carved)  # of a test part, and before rows were put back
     notes = [n for n in carved.notes if n not in of_draw]
     notes += missing_labels(rows, made, "development")
     train, development = (tuple(rows[i] for i in part) for part in (made.train, made.test))
