@@ -14,7 +14,9 @@ import platform
 import statistics
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -67,7 +69,9 @@ def plain(documents: list[Document]) -> float:
         return len(rows) / (time.monotonic() - started)
 
 
-def ours(recipe: str, documents: list[Document]) -> float:
+def ours(
+    recipe: str, documents: list[Document], settings: Mapping[str, Any] | None = None
+) -> float:
     """Return documents a second of a recipe over one epoch, as its own events tell."""
     seconds: list[float] = []
 
@@ -75,7 +79,7 @@ def ours(recipe: str, documents: list[Document]) -> float:
         if event.kind == "end":
             seconds.append(event.seconds)
 
-    settled = resolve_recipe(recipe, None, {"training.epochs": 1})
+    settled = resolve_recipe(recipe, None, {"training.epochs": 1, **(settings or {})})
     with tempfile.TemporaryDirectory() as folder:
         fit(
             settled,

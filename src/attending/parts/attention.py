@@ -7,7 +7,7 @@ is, so nothing off equals the plain encoder bit for bit.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -59,6 +59,29 @@ class AttentionCall:
         sees = self.layers is None or self.layer in self.layers
         self.layer += 1
         return sees and (self.label_rows is not None or self.inserted > 0)
+
+    def part(self, rows: Tensor, width: int) -> "AttentionCall":
+        """Return the same of some windows, rows (w,) int64, up to a width; it has its own trace."""
+        bias = None if self.bias is None else self.bias[rows, :, :width]
+        trace = None if self.trace is None else AttentionTrace()
+        return replace(self, mask=self.mask[rows, :width], bias=bias, trace=trace, layer=0)
+
+    def record(self, parts: Sequence[AttentionTrace | None], order: Tensor) -> None:
+        """Put what parts recorded into one; ``order`` (W,) brings their windows into order."""
+        if self.trace is None:
+            return
+        traces = [trace for trace in parts if trace is not None]
+        width = self.mask.shape[1]
+        self.trace.cls += _merged([t.cls for t in traces], width, order)
+        self.trace.labels += _merged([t.labels for t in traces], width, order)
+
+
+def _merged(parts: Sequence[list[Tensor]], width: int, order: Tensor) -> list[Tensor]:
+    """Join each layer's weights (w, ..., t) of parts: (W, ..., T), 0 beyond a part's columns."""
+    return [
+        torch.cat([nn.functional.pad(x, (0, width - x.shape[-1])) for x in layer])[order]
+        for layer in zip(*parts, strict=True)
+    ]
 
 
 def label_queries(module: Any, label_rows: Tensor, heads: int) -> Tensor:
@@ -172,6 +195,8 @@ def attend(
     if call.trace is not None:
         call.trace.cls.append(weights)
         call.trace.labels.append(masked_softmax(scores[:, :, 1:], call.mask[:, None, None]))
+        if not sees_labels and not torch.is_grad_enabled():
+            return context, None  # recording alone changes nothing, bit for bit
     dropped = nn.functional.dropout(weights, p=dropout, training=module.training)
     row = torch.matmul(dropped.unsqueeze(2), value).transpose(1, 2)
     return torch.cat([row.to(context.dtype), context[:, 1:]], dim=1), None

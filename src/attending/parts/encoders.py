@@ -20,6 +20,7 @@ from attending.parts.attention import IMPLEMENTATION, AttentionCall
 from attending.parts.embeddings import UsedRowsEmbedding
 from attending.parts.narrow import narrow
 from attending.parts.sources import Location, locate
+from attending.parts.width_groups import in_groups, width_groups
 from attending.specs import PretrainedEncoder
 from attending.tensors import TokenStates
 
@@ -181,9 +182,17 @@ class Encoder(nn.Module):
         """Encode windows: ids (W, T) int64, mask (W, T) bool or (W, 1, T, T) bool.
 
         ``embeddings`` (W, T, E) and ``positions`` (W, T) stand in for ids where a part inserts
-        tokens of its own. ``call`` reaches the attention of every layer. Returns the last
+        tokens of its own. ``call`` reaches the attention of every layer. Windows that are much
+        shorter than others are encoded apart from them (``width_groups``). Returns the last
         layer's states.
         """
+        # The gradient of what a trace records is that of the very tensors that attention uses.
+        whole = call is not None and call.trace is not None and torch.is_grad_enabled()
+        if positions is None and mask.ndim == 2 and not whole:
+            groups = width_groups(mask)
+            if len(groups) > 1:
+                vectors = self.word_embeddings(ids) if embeddings is None else embeddings
+                return TokenStates(in_groups(self._encode, vectors, mask, groups, call), mask)
         extra: dict[str, Any] = {} if call is None else {"call": call}
         if positions is not None:
             extra["position_ids"] = positions
@@ -192,6 +201,12 @@ class Encoder(nn.Module):
         ).last_hidden_state
         real = mask if mask.ndim == 2 else mask[:, 0].any(dim=1)
         return TokenStates(out, real)
+
+    def _encode(self, embeddings: Tensor, mask: Tensor, call: AttentionCall | None) -> Tensor:
+        """Encode embedded windows of one width: (W, T, E) and mask (W, T) to states (W, T, H)."""
+        extra: dict[str, Any] = {} if call is None else {"call": call}
+        out = self.model(input_ids=None, inputs_embeds=embeddings, attention_mask=mask, **extra)
+        return cast(Tensor, out.last_hidden_state)
 
     def save(self, folder: Path) -> None:
         """Write configuration and tokenizer (weights are the model folder's)."""
