@@ -190,7 +190,7 @@ class Encoder(nn.Module):
         whole = call is not None and call.trace is not None and torch.is_grad_enabled()
         if positions is None and mask.ndim == 2 and not whole:
             groups = width_groups(mask)
-            if len(groups) > 1:
+            if groups:
                 vectors = self.word_embeddings(ids) if embeddings is None else embeddings
                 return TokenStates(in_groups(self._encode, vectors, mask, groups, call), mask)
         extra: dict[str, Any] = {} if call is None else {"call": call}

@@ -24,18 +24,20 @@ STEP = 8
 def width_groups(mask: Tensor) -> list[tuple[Tensor, int]]:
     """Group windows, mask (W, T) bool, real tokens first: their rows, int64, and their width.
 
-    One group of all rows where nothing is worth a pass of its own: where that saves too little,
-    where tokens don't come first, on an accelerator, for which one product is quicker than two,
-    and while a graph is recorded. Every row is in one group; widths go down.
+    No groups, so that all go in one pass, where nothing is worth a pass of its own: where that
+    saves too little, where tokens don't come first, on an accelerator, for which one product is
+    quicker than two, and while a graph is recorded. Otherwise two or more, each row in one, the
+    widest first.
     """
-    whole = [(torch.arange(len(mask), device=mask.device), mask.shape[1])]
-    if mask.device.type != "cpu" or torch.compiler.is_compiling():
-        return whole
-    if len(mask) < 2 or bool((mask[:, 1:] > mask[:, :-1]).any()):
-        return whole
+    if torch.compiler.is_compiling() or mask.device.type != "cpu" or len(mask) < 2:
+        return []
+    if bool((mask[:, 1:] > mask[:, :-1]).any()):
+        return []
     lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
     widths = (-(-lengths // STEP) * STEP).clamp(min=STEP, max=mask.shape[1]).tolist()
     cuts = _cuts([mask.shape[1], *widths[1:]], max(FEWEST, int(SAVED * mask.numel())))
+    if len(cuts) == 1:
+        return []
     ends = [*cuts[1:], len(mask)]
     firsts = [mask.shape[1], *(widths[i] for i in cuts[1:])]
     return [(order[a:b], width) for a, b, width in zip(cuts, ends, firsts, strict=True)]
