@@ -62,7 +62,7 @@ def stand_in(path: Path, folder: Path) -> tuple[Path, Path]:
         beside = "built" in corpus["file"]
         file = (folder / ("studies" if beside else "data") / corpus["file"]).resolve()
         file.parent.mkdir(exist_ok=True)
-        rows = [row(corpus, i, load_labels(labels).ids) for i in range(1600)]
+        rows = [row(corpus, i, load_labels(labels).ids) for i in range(3200)]
         body = io.StringIO()
         if ".csv" in file.name:
             writer = csv.DictWriter(body, list(rows[0]))
