@@ -71,6 +71,8 @@ _NETWORKS = {
     "plant-bilstm": {**_LIGHT, "training.epochs": 12, "encoder.hidden": 128},
     "lame-evidence": _LAME,
 }
+_SPANISH = ("caml", "laat", "lant", "plant", "plant-bilstm", "lame-evidence")
+"""Networks of the Spanish table; what `lame` alone finds with so few documents, English shows."""
 _CODIESP = {"file": "codiesp/codiesp.jsonl.gz", "test": "dev"}
 TABLES = {
     "cantemist": Table(
@@ -110,7 +112,7 @@ TABLES = {
         **_CODIESP,
         labels="codiesp",
         columns={"text": "text", "label": "codes_D", "spans": "evidence"},
-        rows={"dictionary": ONE, CARVED: ONE, **dict.fromkeys(_NETWORKS, ONE)},
+        rows={"dictionary": ONE, CARVED: ONE, **dict.fromkeys(_SPANISH, ONE)},
         settings=_NETWORKS,
         evidence=True,
     ),
