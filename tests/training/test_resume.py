@@ -10,6 +10,7 @@ from attending.data.corpora import load_corpus
 from attending.errors import TrainingError, TrainingInterrupted
 from attending.records import Label, LabelSet
 from attending.training.run import last_checkpoint
+from attending.training.state import claim
 from attending.training.trainer import CHECKPOINTS
 
 
@@ -234,6 +235,15 @@ def labelled(case, tmp_path):
     saved = json.loads((folder / "checkpoint_labels.json").read_text())
     values = json.loads((folder / "expected.json").read_text())["values"]
     return LabelSet.from_ids(saved), documents, values
+
+
+def test_of_many_other_labels_a_few_are_named(tmp_path):
+    state = {"labels": [f"c{i:04}" for i in range(2000)]}
+    assert claim(tmp_path, state) is False
+    with pytest.raises(TrainingError) as caught:
+        claim(tmp_path, {"labels": state["labels"][:5]})
+    line = str(caught.value)
+    assert "added [], removed ['c0005', 'c0006', 'c0007', 'c0008', 'c0009'] and 1,990 more" in line
 
 
 def test_other_labels_are_refused_by_name(train, labelled, tmp_path):

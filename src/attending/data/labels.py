@@ -192,6 +192,7 @@ def _require_consistent(labels: Sequence[Label], places: Sequence[str]) -> None:
                 f'the label id "{label.id}" occurs twice',
                 where=where,
                 found=f"first at {first[label.id]}",
+                step="Leave one of them out, or give it an id of its own.",
             )
         first[label.id] = where
     for label, where in zip(labels, places, strict=True):

@@ -1,7 +1,7 @@
 """What an unfinished run is made of, so that it goes on only with the same."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from attending.errors import TrainingError
 from attending.records import LabelSet
 
 RUN_STATE = "run.json"
+SHOWN = 5
+"""Ids that a message shows of a list."""
 
 
 def as_begun(folder: Path | None, labels: LabelSet) -> tuple[LabelSet, tuple[str, ...]]:
@@ -50,7 +52,7 @@ def claim(folder: Path, state: Mapping[str, Any]) -> bool:
         raise TrainingError(
             "the unfinished run here has other labels",
             where=str(folder),
-            found=f"added {added}, removed {removed}",
+            found=f"added {_some(added)}, removed {_some(removed)}",
             step="Pass --force to start anew with a new head and optimizer.",
         )
     changed = [k for k in state if before.get(k) != json.loads(json.dumps(state[k]))]
@@ -61,6 +63,12 @@ def claim(folder: Path, state: Mapping[str, Any]) -> bool:
             step="Pass --force to start anew, or choose another --out.",
         )
     return True
+
+
+def _some(ids: Sequence[str]) -> str:
+    """Show a list of ids; of a long one, such as a code system's, the first few."""
+    more = len(ids) - SHOWN
+    return str(list(ids)) if more <= 0 else f"{list(ids[:SHOWN])} and {more:,} more"
 
 
 def _read(path: Path) -> dict[str, Any] | None:
