@@ -129,6 +129,15 @@ def test_balanced_batches_and_inserted_labels(train, same, tmp_path):
     assert same(train(**plan, run=tmp_path), whole)
 
 
+def test_a_frozen_encoder_that_read_everything_before(train, same, tmp_path):
+    """What it made of the windows isn't saved: it is made again, and comes out the same."""
+    plan = {"training__epochs": 3, "encoder__frozen": True}
+    expected = train(**plan)
+    with pytest.raises(TrainingInterrupted):
+        train(run=tmp_path, listener=interrupt_at(8), **plan)
+    assert same(train(run=tmp_path, **plan), expected)
+
+
 def test_the_best_checkpoint_of_before_still_counts(train, same, tmp_path):
     """With a rate that ruins the later epochs, the first one must win, resumed or not."""
     plan = {"training__epochs": 3, "training__select": "log_loss", "training__learning_rate": 0.05}

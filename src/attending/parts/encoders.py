@@ -19,8 +19,9 @@ from attending.errors import EncoderError
 from attending.parts.attention import IMPLEMENTATION, AttentionCall
 from attending.parts.embeddings import UsedRowsEmbedding
 from attending.parts.narrow import narrow
+from attending.parts.remembered import RememberedStates
 from attending.parts.sources import Location, locate
-from attending.parts.width_groups import in_groups, width_groups
+from attending.parts.width_groups import in_groups, is_plain, width_groups
 from attending.specs import PretrainedEncoder
 from attending.tensors import TokenStates
 
@@ -78,6 +79,7 @@ class Encoder(nn.Module):
         tokenizer: Its fast tokenizer.
         name: What the recipe called it.
         pooler: The dense layer it was pretrained with, for a head to start from.
+        frozen: No weight is trained; then it stays in evaluation mode, without dropout.
     """
 
     takes_labels = True
@@ -86,13 +88,23 @@ class Encoder(nn.Module):
     model: Any
 
     def __init__(
-        self, model: nn.Module, tokenizer: Any, name: str, pooler: nn.Linear | None = None
+        self,
+        model: nn.Module,
+        tokenizer: Any,
+        name: str,
+        pooler: nn.Linear | None = None,
+        *,
+        frozen: bool = False,
     ) -> None:
         super().__init__()
         self.model = model
         self.tokenizer = tokenizer
         self.name = name
         self._pooler = (pooler,)
+        self.frozen = frozen
+        self._memory: RememberedStates | None = None
+        if frozen:
+            model.requires_grad_(False)
 
     @property
     def pretrained_pooler(self) -> nn.Linear | None:
@@ -156,6 +168,22 @@ class Encoder(nn.Module):
         types = getattr(made, "token_type_embeddings", None)
         return cast(Tensor, norm(vectors if types is None else vectors + types.weight[0]))
 
+    def train(self, mode: bool = True) -> "Encoder":
+        """Switch training on or off; a frozen encoder stays in evaluation mode."""
+        return super().train(mode and not self.frozen)
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Encode each distinct window once while this lasts, if no weight is trained."""
+        if self.frozen:
+            self._memory = RememberedStates(
+                lambda ids, mask: self._encode(self.word_embeddings(ids), mask, None)
+            )
+        try:
+            yield
+        finally:
+            self._memory = None
+
     def train_only(self, ids: Tensor) -> None:
         """Train only the word embeddings of these token ids, (N,) int64; none where frozen."""
         full = cast(nn.Embedding, self.word_embeddings)
@@ -188,6 +216,8 @@ class Encoder(nn.Module):
         """
         # The gradient of what a trace records is that of the very tensors that attention uses.
         whole = call is not None and call.trace is not None and torch.is_grad_enabled()
+        if self._memory and ids is not None and call is None and is_plain(mask):
+            return TokenStates(self._memory(ids, mask), mask)
         if positions is None and mask.ndim == 2 and not whole:
             groups = width_groups(mask)
             if groups:
@@ -239,9 +269,7 @@ def build_pretrained(spec: PretrainedEncoder, *, folder: Path | None = None, **_
     if spec.ffn is not None:
         narrow(model, spec.ffn, spec.name)
     dense = _take_pooler(model)
-    encoder = Encoder(model, tokenizer, spec.name, dense)
-    if spec.frozen:
-        encoder.model.requires_grad_(False)
+    encoder = Encoder(model, tokenizer, spec.name, dense, frozen=spec.frozen)
     if spec.word_embeddings == "frozen":
         encoder.word_embeddings.requires_grad_(False)
     return encoder

@@ -29,9 +29,7 @@ def width_groups(mask: Tensor) -> list[tuple[Tensor, int]]:
     quicker than two, and while a graph is recorded. Otherwise two or more, each row in one, the
     widest first.
     """
-    if torch.compiler.is_compiling() or mask.device.type != "cpu" or len(mask) < 2:
-        return []
-    if bool((mask[:, 1:] > mask[:, :-1]).any()):
+    if not is_plain(mask) or len(mask) < 2:
         return []
     lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
     widths = (-(-lengths // STEP) * STEP).clamp(min=STEP, max=mask.shape[1]).tolist()
@@ -41,6 +39,13 @@ def width_groups(mask: Tensor) -> list[tuple[Tensor, int]]:
     ends = [*cuts[1:], len(mask)]
     firsts = [mask.shape[1], *(widths[i] for i in cuts[1:])]
     return [(order[a:b], width) for a, b, width in zip(cuts, ends, firsts, strict=True)]
+
+
+def is_plain(mask: Tensor) -> bool:
+    """Say whether windows, mask (W, T), can be taken apart: on a CPU, with real tokens first."""
+    if torch.compiler.is_compiling() or mask.ndim != 2 or mask.device.type != "cpu":
+        return False
+    return not bool((mask[:, 1:] > mask[:, :-1]).any())
 
 
 def _cuts(widths: list[int], least: int) -> list[int]:

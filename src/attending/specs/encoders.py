@@ -32,7 +32,9 @@ class PretrainedEncoder(Spec):
     word_embeddings: Literal["trained", "frozen"] = Field(
         "trained", description="trained: only rows that occur in training rows need updating"
     )
-    frozen: bool = Field(False, description="train no weight of the encoder")
+    frozen: bool = Field(
+        False, description="train no weight of the encoder, which reads each text once, then"
+    )
 
 
 class WordEncoder(Spec):

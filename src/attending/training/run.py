@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,10 @@ def train_network(
     model.decision = decision
     plan = _plan(model, examples, held, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
-    if not resume:
-        rehearse(trainer)
-    run_to_end(trainer, folder, resume)
+    with getattr(network.encoder, "remembering", nullcontext)():
+        if not resume:
+            rehearse(trainer)
+        run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     network.encoder.train_all()
     network.eval()

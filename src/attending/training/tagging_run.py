@@ -1,6 +1,7 @@
 """Train a network that tags: build it, cut the rows into windows, run the trainer."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def train_tag_network(
         network.encoder.train_only(torch.tensor(sorted(used)))
     plan = _plan(model, scorer, examples, rows, development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
-    run_to_end(trainer, folder, resume)
+    with getattr(network.encoder, "remembering", nullcontext)():
+        run_to_end(trainer, folder, resume)
     trained = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
     trained.encoder.train_all()
     trained.eval()
