@@ -33,6 +33,18 @@ def test_chosen_rows(run, linear, files, messages, tmp_path):
     assert page.index(messages[7].id) < page.index(messages[3].id)
 
 
+def test_the_picture_is_of_the_chosen_rows(run, linear, files, messages, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "attending.explain.pictures.attention_png", lambda rows, *_, **__: drawn.append(rows)
+    )
+    words = ["explain", linear, files / "messages.csv", "--png", "w.png", "--out"]
+    assert run(*words, "a.html", "--ids", f"{messages[7].id},{messages[3].id}").code == 0
+    assert run(*words, "b.html").code == 0
+    assert [row.id for row in drawn[0]] == [messages[7].id, messages[3].id]
+    assert len(drawn[1]) > 2  # one a label
+
+
 def test_documents_without_labels(run, linear, files, tmp_path):
     done = run("explain", linear, files / "new.csv", "--out", "w.html", "--png", "w.png")
     assert done.code == 0

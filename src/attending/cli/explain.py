@@ -66,7 +66,7 @@ def explain(
             "--png",
             metavar="FILE",
             help="Picture of one message a label with its words shaded; of a few messages, a "
-            "panel for each label, where they have several.",
+            "panel for each label, where they have several. With --ids, of those.",
             rich_help_panel=options.OUTPUT,
             show_default=False,
         ),
@@ -145,7 +145,8 @@ def explain(
     write_words(out, shown, loaded, Path(file).name, force)
     written = {"page": str(out)}
     if png is not None:
-        draw_words(png, _examples(screen, loaded, corpus, method), loaded, force=force)
+        pictured = _examples(screen, loaded, corpus, method) if ids is None else shown
+        draw_words(png, pictured, loaded, force=force)
         written["png"] = str(png)
     if tsne is not None:
         draw_map(tsne, loaded, corpus.rows, force=force)
