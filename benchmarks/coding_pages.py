@@ -275,6 +275,11 @@ def _plausibility() -> list[str]:
         "words that are marked.",
         "",
         *(grid(head, rows) if rows else []),
+        "Attention that had to be learned from these documents is hardly ever on the marked words: "
+        "`caml` and `laat` give frequent codes whatever a text says, and their attention shows it. "
+        "Planted attention is on fewer words than the dictionary matches, and more of them are "
+        "marked. `lame-evidence` shows the matches of its words, not its attention.",
+        "",
         *missing("codiesp-es"),
     ]
 
