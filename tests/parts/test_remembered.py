@@ -77,7 +77,7 @@ def test_a_frozen_encoder_s_states_are_the_same(make_tiny, family):
     with encoder.remembering():
         found = [encoder(ids, mask).states, encoder(ids[[1]], mask[[1]]).states]
         assert encoder._memory.encoded == 3
-    assert encoder._memory is None
+    assert not encoder.remembers
     torch.testing.assert_close(found[0][mask], expected[mask], atol=1e-5, rtol=0)
     assert torch.equal(found[1][mask[[1]]], found[0][[1]][mask[[1]]])
     assert not found[0].requires_grad
@@ -95,4 +95,4 @@ def test_a_frozen_encoder_stays_in_evaluation_mode(fresh_encoder):
 def test_an_encoder_that_is_trained_remembers_nothing(fresh_encoder):
     encoder = fresh_encoder()
     with encoder.remembering():
-        assert encoder._memory is None
+        assert not encoder.remembers

@@ -29,6 +29,17 @@ def test_longer_trainings_say_first_what_they_will_take(tiny_recipe, messages):
     assert 2**26 < facts["memory"] < machine_bytes() == facts["machine"]
 
 
+@pytest.mark.parametrize(("frozen", "seconds"), [(False, 54), (True, 54 + 4 * 6)])
+def test_the_first_epoch_of_a_frozen_encoder_takes_longer(
+    frozen, seconds, tiny_recipe, messages, monkeypatch
+):
+    timed = iter([1.0, 5.0])
+    monkeypatch.setattr("attending.training.rehearsal._seconds", lambda *_: next(timed))
+    listened = []
+    train(tiny_recipe("bert", training__epochs=9, encoder__frozen=frozen), messages, listened)
+    assert listened[0].total == 54 and listened[0].facts["seconds"] == seconds
+
+
 def test_short_trainings_just_begin(tiny_recipe, messages):
     listened = []
     train(tiny_recipe("lesa-bert", training__epochs=8), messages, listened)

@@ -172,6 +172,11 @@ class Encoder(nn.Module):
         """Switch training on or off; a frozen encoder stays in evaluation mode."""
         return super().train(mode and not self.frozen)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether each distinct window is encoded once now."""
+        return self._memory is not None
+
     @contextmanager
     def remembering(self) -> Iterator[None]:
         """Encode each distinct window once while this lasts, if no weight is trained."""

@@ -61,14 +61,25 @@ def rehearse(trainer: NeuralTrainer) -> Estimate | None:
     with _as_it_was(trainer):
         tokens = _try(trainer, longest)
         trainer.attempt(usual)  # the first one of a shape pays for what is set up once
-        began = time.perf_counter()
-        trainer.attempt(usual)
-        seconds = (time.perf_counter() - began) * plan.total_steps * plan.spec.accumulate
+        batches = plan.total_steps * plan.spec.accumulate
+        seconds = _seconds(trainer, usual)
+        whole = seconds * batches
+        if getattr(trainer.model.encoder, "remembers", False):  # in the first epoch, all is new
+            new = _seconds(trainer, ordered[max(0, start - size) : start])
+            whole += max(0.0, new - seconds) * min(batches, len(plan.sampler))
     weights = sum(p.numel() * p.element_size() for p in _trained(trainer))
     memory, machine = _memory(trainer.model)
-    estimate = Estimate(seconds, memory + _ADAM * weights, machine, size, tokens)
+    estimate = Estimate(whole, memory + _ADAM * weights, machine, size, tokens)
     plan.listener(Event("estimate", 0, plan.total_steps, facts=asdict(estimate)))
     return estimate
+
+
+def _seconds(trainer: NeuralTrainer, examples: Sequence[Any]) -> float:
+    """Time a step, if there are examples for it."""
+    began = time.perf_counter()
+    if examples:
+        trainer.attempt(examples)
+    return time.perf_counter() - began
 
 
 def _try(trainer: NeuralTrainer, examples: Sequence[Any]) -> int:
