@@ -276,7 +276,7 @@ def _plausibility() -> list[str]:
         "",
         *(grid(head, rows) if rows else []),
         "Attention that had to be learned from these documents is hardly ever on the marked words: "
-        "`caml` and `laat` give frequent codes whatever a text says, and their attention shows it. "
+        "`caml` and `laat` have little more than the frequency list, and their attention shows it. "
         "Planted attention is on fewer words than the dictionary matches, and more of them are "
         "marked. `lame-evidence` shows the matches of its words, not its attention.",
         "",

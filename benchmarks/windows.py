@@ -2,8 +2,8 @@
 
     python benchmarks/windows.py [--rows 96] [--rounds 3] [--threads 1]
 
-Documents are messages of the bundled corpus, one to twelve of them joined, so that they have 30 to
-900 tokens, as abstracts and letters have. Each round trains `bert` for one epoch with windows of
+Documents are messages of the bundled corpus, one to twelve of them joined, so that they are as
+long as abstracts and letters. Each round trains `bert` for one epoch with windows of
 384 tokens, once with all windows of a batch in one pass, as wide as the widest, and once in groups
 of like width.
 """

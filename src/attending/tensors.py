@@ -17,6 +17,11 @@ def _require(ok: bool, what: str, found: str, allowed: str) -> None:
         raise ShapeError(what, found=found, allowed=allowed)
 
 
+STEP = 8
+"""Widths of batches in training are multiples of this: for every new shape the library of matrix
+products compiles and keeps code, which slows short trainings and can take gigabytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalMatches:
     """What words say of the labels of each document, as log-odds: sparse, and flat in memory.

@@ -64,7 +64,8 @@ def test_no_documents_no_groups(size):
 
 
 def test_training_batches_have_few_widths():
-    from attending.data.batches import STEP, padded
+    from attending.data.batches import padded
+    from attending.tensors import STEP
     from attending.data.windows import Window
 
     def width(tokens, limit):

@@ -5,8 +5,8 @@ import torch
 
 from attending.parts import encoders
 from attending.parts.attention import AttentionCall
-from attending.parts.width_groups import FEWEST, STEP, width_groups
-from attending.tensors import AttentionTrace
+from attending.parts.width_groups import FEWEST, width_groups
+from attending.tensors import STEP, AttentionTrace
 
 FAMILIES = ("bert", "roberta", "electra", "distilbert")
 LENGTHS = (7, 40, 3, 40, 9, 40, 17)

@@ -9,11 +9,7 @@ from torch import Tensor
 
 from attending.data.layout import document_layout, words_under
 from attending.data.windows import Window, Windowed
-from attending.tensors import Batch, LexicalMatches
-
-STEP = 8
-"""Widths of training batches are multiples of this: for every new shape the library of matrix
-products compiles and keeps code, which slows short trainings and can take gigabytes."""
+from attending.tensors import STEP, Batch, LexicalMatches
 
 
 def collate(

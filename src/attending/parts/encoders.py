@@ -228,20 +228,20 @@ class Encoder(nn.Module):
             if groups:
                 vectors = self.word_embeddings(ids) if embeddings is None else embeddings
                 return TokenStates(in_groups(self._encode, vectors, mask, groups, call), mask)
-        extra: dict[str, Any] = {} if call is None else {"call": call}
-        if positions is not None:
-            extra["position_ids"] = positions
-        out = self.model(
-            input_ids=ids, inputs_embeds=embeddings, attention_mask=mask, **extra
-        ).last_hidden_state
+        out = self._run(mask, call, input_ids=ids, inputs_embeds=embeddings, position_ids=positions)
         real = mask if mask.ndim == 2 else mask[:, 0].any(dim=1)
         return TokenStates(out, real)
 
     def _encode(self, embeddings: Tensor, mask: Tensor, call: AttentionCall | None) -> Tensor:
         """Encode embedded windows of one width: (W, T, E) and mask (W, T) to states (W, T, H)."""
-        extra: dict[str, Any] = {} if call is None else {"call": call}
-        out = self.model(input_ids=None, inputs_embeds=embeddings, attention_mask=mask, **extra)
-        return cast(Tensor, out.last_hidden_state)
+        return self._run(mask, call, inputs_embeds=embeddings)
+
+    def _run(self, mask: Tensor, call: AttentionCall | None, **inputs: Tensor | None) -> Tensor:
+        """Return the model's last states of its inputs, those left out that are ``None``."""
+        given: dict[str, Any] = {k: v for k, v in inputs.items() if v is not None}
+        if call is not None:
+            given["call"] = call
+        return cast(Tensor, self.model(attention_mask=mask, **given).last_hidden_state)
 
     def save(self, folder: Path) -> None:
         """Write configuration and tokenizer (weights are the model folder's)."""

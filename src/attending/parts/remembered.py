@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attending.parts.width_groups import STEP
+from attending.tensors import STEP
 
 MOST_BYTES = 2 * 2**30
 """States beyond this are made anew each time: those of about 3,700 abstracts of 370 tokens at

@@ -12,13 +12,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from attending.parts.attention import AttentionCall
+from attending.tensors import STEP
 
 SAVED = 1 / 16
 """The part of a batch's cells that a group of its own must save, to be worth a pass of its own."""
 FEWEST = 256
 """The fewest cells that it must save."""
-STEP = 8
-"""Widths are multiples of this: matrix products keep code for every shape that they have met."""
 
 
 def width_groups(mask: Tensor) -> list[tuple[Tensor, int]]:

@@ -32,9 +32,7 @@ class PretrainedEncoder(Spec):
     word_embeddings: Literal["trained", "frozen"] = Field(
         "trained", description="trained: only rows that occur in training rows need updating"
     )
-    frozen: bool = Field(
-        False, description="train no weight of the encoder, which reads each text once, then"
-    )
+    frozen: bool = Field(False, description="train no weight of the encoder, and use no dropout")
 
 
 class WordEncoder(Spec):
