@@ -65,8 +65,8 @@ def test_no_documents_no_groups(size):
 
 def test_training_batches_have_few_widths():
     from attending.data.batches import padded
-    from attending.tensors import STEP
     from attending.data.windows import Window
+    from attending.tensors import STEP
 
     def width(tokens, limit):
         ids, mask = padded([Window(tuple(range(tokens)), 0, tokens, 1)], 0, limit)
