@@ -61,6 +61,7 @@ _SHORT = {"encoder.layers": 3, "training.epochs": 8, "training.precision": "bflo
 _WINDOW = {**_SHORT, "windows.max_tokens": 256}
 _LAME = {**_WINDOW, "training.epochs": 5}
 _NEW = {"label_states.refresh": 20, "label_states.sampled": 32}
+_SAMPLED = {**_LAME, "training.sampled_labels": 256}
 _LIGHT = {"windows.max_tokens": 1500, "training.patience": 4, "training.precision": "bfloat16"}
 _NETWORKS = {
     "caml": {**_LIGHT, "training.epochs": 30},
@@ -91,7 +92,7 @@ TABLES = {
             "encoder-baseline": _WINDOW,
             "label-description-as-published": {**_SHORT, **_NEW, "label_states.sampled": 8},
             "label-description": _SHORT,
-            "lame-evidence": _LAME,
+            "lame-evidence": _SAMPLED,
         },
         without=("8000/6",),
     ),

@@ -1,4 +1,4 @@
-"""Writes docs/results/coding-cost.md from what label_cost and label_memory found."""
+"""Writes docs/results/coding-cost.md from what the benchmarks of many labels found."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,12 @@ def write_page() -> None:
         "texts are random words of the bundled corpus: only their lengths matter here.",
         "",
     ]
-    parts = (("label-cost", cost), ("label-memory", memory), ("training-memory", training))
+    parts = (
+        ("label-cost", cost),
+        ("label-sample", sampling),
+        ("label-memory", memory),
+        ("training-memory", training),
+    )
     for name, part in parts:
         path = RESULTS / f"{name}.json"
         if path.is_file():
@@ -65,6 +70,33 @@ def cost(report: Mapping[str, Any]) -> list[str]:
         f"As `label-description` has it (the second row), labels cost **{least:.0f} times less** "
         "than encoding all of them in every step. A whole step gains less, since the text has to "
         f"be read either way: {whole} times. The last row is all that can be gained.",
+        "",
+    ]
+    return lines
+
+
+def sampling(report: Mapping[str, Any]) -> list[str]:
+    """Return the part on steps that score some of the labels."""
+    lines = [
+        f"## A training step that scores {report['sampled']} labels beside its documents' own",
+        "",
+        "```text",
+        "python benchmarks/label_sample.py",
+        "```",
+        "",
+        "| Labels | all in every step, s | some, s | times cheaper |",
+        "|---:|---:|---:|---:|",
+    ]
+    for row in report["rows"]:
+        cells = f"{row['all']:.2f} | {row['some']:.2f} | {row['times_cheaper']:.1f}"
+        lines.append(f"| {row['labels']:,} | {cells} |")
+    lines += [
+        "",
+        f"`lame`, two documents of four windows of 200 tokens, {report['threads']} thread, "
+        f"{report['number']}, processor seconds, median of {report['rounds']} rounds; labels are "
+        "not encoded anew in these steps. With `training.sampled_labels` a step costs what its "
+        "documents cost, however many labels there are: each label left out is stood in for by one "
+        "that was drawn, so that the loss and its gradient are in expectation those of all labels.",
         "",
     ]
     return lines

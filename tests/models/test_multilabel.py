@@ -7,10 +7,11 @@ import torch
 from attending.classifier import Classifier
 from attending.data.batches import collate
 from attending.errors import RecipeError, TrainingError
-from attending.models import network as networks
-from attending.models.network import Network, join
+from attending.models.layouts import join
+from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.models.store import load_model, save_model
+from attending.parts import label_chunks
 from attending.parts.heads import prior_logits
 from attending.recipe import Recipe
 from attending.records import Document, Label, LabelSet
@@ -118,7 +119,7 @@ def test_joined_states_are_the_windows_states():
 
 def test_chunks_of_labels_change_nothing(lame, monkeypatch):
     whole = np.stack([s.logits for s in lame.scores(DOCUMENTS)])
-    monkeypatch.setattr(networks, "CELLS", 1)
+    monkeypatch.setattr(label_chunks, "CELLS", 1)
     chunked = np.stack([s.logits for s in lame.scores(DOCUMENTS)])
     assert np.abs(whole - chunked).max() <= 1e-6
     batch = collate(lame.windower([d.text for d in DOCUMENTS]), 0, [[0]] * 8, labels=4, join=True)

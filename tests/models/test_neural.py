@@ -9,7 +9,8 @@ import torch
 from attending.data.windows import Window, Windowed
 from attending.errors import ModelError
 from attending.models import neural as neural_module
-from attending.models.neural import Network, NeuralModel, pool_windows
+from attending.models.layouts import pool_windows
+from attending.models.neural import Network, NeuralModel
 from attending.records import Coverage, Document, LabelSet, Unreadable
 from attending.tensors import Batch
 

@@ -19,7 +19,8 @@ from attending.export.lean import OPSET, lean_encoder, whole_masks
 from attending.export.recurrent import recurrent_operators
 from attending.export.signature import Signature
 from attending.models.attribution import methods_of
-from attending.models.network import Network, join, laid_out
+from attending.models.layouts import join, laid_out
+from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.parts.planting.planted import token_by_token
 from attending.tensors import AttentionTrace, LabelStates, LexicalMatches, TokenStates

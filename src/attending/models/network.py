@@ -1,6 +1,6 @@
 """The network of neural recipes: one forward pass for every recipe with an encoder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,12 @@ from torch.utils.checkpoint import checkpoint
 
 from attending import registry
 from attending.errors import RecipeError
+from attending.models.layouts import join, laid_out, pool_windows
 from attending.models.prior import prior_of
 from attending.parts.described import DescribedLabels
 from attending.parts.encoders import Encoder
+from attending.parts.label_chunks import label_chunk, label_chunks
+from attending.parts.label_sample import LabelSample, label_sample
 from attending.parts.planting.planted import require_place
 from attending.recipe import Recipe
 from attending.records import LabelSet
@@ -27,8 +30,6 @@ from attending.tensors import (
     TokenStates,
 )
 
-CELLS = 2**24
-"""Cells of label attention, documents x labels x (tokens + width), that are held at a time."""
 NOT_LISTED = -10.0
 """Labels that are not on a document's shortlist score below this, and below all that are."""
 
@@ -97,6 +98,8 @@ class Network(nn.Module):
             getattr(self.head, "silence", lambda: None)()
         self.pool: str = recipe["windows"].pool
         self.evidence_loss = float(recipe["training"].evidence_loss)
+        self.label_count = len(labels)
+        self.sampled_labels = int(recipe["training"].sampled_labels or 0)
         self.label_wise: bool = getattr(attention, "per_label", False)
         if getattr(self.head, "per_label", False) != self.label_wise:
             raise RecipeError(
@@ -125,6 +128,14 @@ class Network(nn.Module):
                 "training.evidence_loss needs labels that attend over whole documents",
                 where=where,
                 step='Set windows.join = "tokens" and a label attention that has weights.',
+            )
+        if self.sampled_labels and (not self.label_wise or self.distillation is not None):
+            raise RecipeError(
+                "training.sampled_labels is for labels that attend each for itself, and that "
+                "documents have or lack",
+                where=where,
+                step="Leave it out, or choose a recipe such as lame, laat or plm-icd, without a "
+                "teacher.",
             )
         named = getattr(recipe.get("lexical"), "synonyms", 0)
         if named and not getattr(recipe.get("label_states"), "synonyms", 0):
@@ -168,13 +179,14 @@ class Network(nn.Module):
         listen to words.
         """
         labels: LabelStates | None = None
+        sample = self._sample(batch)
         if self.label_states is not None:
-            labels = self.label_states(_known(batch))
+            labels = self.label_states(_known(batch), sample)
         extra: Tensor | None = None
         pooled: Tensor | None = None
         if self.label_wise:
             assert labels is not None
-            logits, pooled, extra = self._label_wise(batch, labels, label_trace)
+            logits, pooled, extra = self._label_wise(batch, labels, label_trace, sample)
         else:
             more = {}
             if self.planting is not None and batch.words is not None:
@@ -186,7 +198,10 @@ class Network(nn.Module):
             logits = self.head(attended.context)
         logits = pool_windows(logits, batch.document, batch.size, self.pool)
         if self.lexical is not None and batch.lexical is not None:
-            logits = self.lexical(logits, batch.lexical)
+            said = batch.lexical if sample is None else sample.matches(batch.lexical)
+            logits = self.lexical(logits, said)
+        if sample is not None:
+            logits = sample.whole(logits)
         loss = None
         if batch.targets is not None:
             own = None if labels is None or self.label_wise else self.head(labels.states)
@@ -199,6 +214,12 @@ class Network(nn.Module):
             if self.descriptions is not None and known is not None and len(known):
                 loss = loss + self._pull(known, labels)
         return Outputs(logits, loss, pooled)
+
+    def _sample(self, batch: Batch) -> LabelSample | None:
+        """Draw the labels of a step of training, where not all are scored in each."""
+        if not (self.sampled_labels and self.training) or batch.targets is None:
+            return None
+        return label_sample(batch.targets, self.label_count, self.sampled_labels)
 
     def _loss(self, logits: Tensor, batch: Batch, own: Tensor | None) -> Tensor:
         """Return the loss of the recipe, or of a student: logits (B, L), own (L, L)."""
@@ -221,7 +242,11 @@ class Network(nn.Module):
         return join(found, batch.layout)
 
     def _label_wise(
-        self, batch: Batch, labels: LabelStates, trace: LabelTrace | None
+        self,
+        batch: Batch,
+        labels: LabelStates,
+        trace: LabelTrace | None,
+        sample: LabelSample | None,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Score label by label, in chunks of labels; returns logits, pooled states, added loss."""
         tokens, words = self.tokens(batch), self._words(batch)
@@ -234,8 +259,10 @@ class Network(nn.Module):
         if trace is not None:
             trace.weights = self._attend(prepared, labels, trace.labels, words).weights
         pieces = []
-        chunks = list(label_chunks(len(labels.states), tokens))
-        for which in chunks:
+        count = len(labels.states) if sample is None else len(sample.which)
+        chunks = list(label_chunks(count, tokens))
+        for some in chunks:
+            which = some if sample is None else sample.which[some]
             run: Callable[[], Tensor] = partial(self._score, prepared, labels, which, words)
             again = len(chunks) > 1 and torch.is_grad_enabled()
             pieces.append(checkpoint(run, use_reentrant=False) if again else run())
@@ -356,42 +383,3 @@ def _known(batch: Batch) -> Tensor | None:
     if batch.targets is None or batch.soft is None:
         return batch.targets
     return batch.targets[batch.labelled]
-
-
-def join(tokens: TokenStates, layout: Tensor) -> TokenStates:
-    """Lay the windows' states (W, T, H) out as whole documents (B, S, H); see ``Batch.layout``."""
-    flat = tokens.states.flatten(0, 1)
-    mask = layout >= 0
-    states = flat[layout.clamp(min=0)] * mask.unsqueeze(-1)
-    return TokenStates(states, mask)
-
-
-def laid_out(words: Tensor, layout: Tensor) -> Tensor:
-    """Lay the words under the windows' tokens (W, T) out as whole documents (B, S); 0 for none."""
-    return words.flatten()[layout.clamp(min=0)] * (layout >= 0)
-
-
-def label_chunks(labels: int, tokens: TokenStates) -> Iterator[slice]:
-    """Yield slices of labels whose attention over these tokens stays within ``CELLS`` cells."""
-    size = label_chunk(tokens)
-    for start in range(0, labels, size):
-        yield slice(start, min(labels, start + size))
-
-
-def label_chunk(tokens: TokenStates) -> int:
-    """Return how many labels may attend over these tokens at a time."""
-    rows, length, width = tokens.states.shape
-    return max(1, CELLS // (rows * (length + width)))
-
-
-def pool_windows(logits: Tensor, document: Tensor, size: int, how: str) -> Tensor:
-    """Merge the logits of a document's windows, (W, L) to (B, L), by maximum or mean.
-
-    Source: maximum over windows, as in the public code of label-description attention.
-    """
-    if len(logits) == size:
-        return logits
-    index = document.unsqueeze(1).expand_as(logits)
-    out = torch.zeros(size, logits.shape[1], dtype=logits.dtype, device=logits.device)
-    reduce = "amax" if how == "max" else "mean"
-    return out.scatter_reduce(0, index, logits, reduce, include_self=False)

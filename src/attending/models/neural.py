@@ -25,8 +25,9 @@ from attending.models.base import (
     require_method,
     unreadable,
 )
+from attending.models.layouts import pool_windows
 from attending.models.matches import match_scores
-from attending.models.network import Network, pool_windows
+from attending.models.network import Network
 from attending.models.precision import computing_in
 from attending.parts.decoders import Decision
 from attending.parts.lexical import LexicalScorer

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attending.errors import RecipeError
 from attending.parts.encoders import Encoder
+from attending.parts.label_sample import LabelSample
 from attending.parts.masking import masked_mean
 from attending.records import LabelPart, LabelSet
 from attending.specs import DescribedLabelStates
@@ -61,10 +62,14 @@ class DescribedLabels(nn.Module):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
         self.register_buffer("ready", torch.zeros((), dtype=torch.bool))
 
-    def forward(self, targets: Tensor | None = None) -> LabelStates:
+    def forward(
+        self, targets: Tensor | None = None, sample: LabelSample | None = None
+    ) -> LabelStates:
         """Return the label states.
 
         In training, ``targets`` (B, L) or (B,) name the batch's labels, which are encoded anew.
+        With a ``sample`` nothing is read that the step does not score: others that are encoded
+        anew are of the sample, and with ``refresh = 1`` the rest is left 0.
         """
         if not self.training or self.spec.frozen:
             if not bool(self.ready):
@@ -74,18 +79,22 @@ class DescribedLabels(nn.Module):
         due = int(self.steps) % self.spec.refresh == 0
         self.steps += 1
         self.ready.fill_(False)
+        if whole and sample is not None:
+            fresh = self._encode(self.ids[sample.which], self.mask[sample.which])
+            blank = torch.zeros_like(self.kept, dtype=fresh.dtype)
+            return self._states(blank.index_copy(0, sample.which, fresh))
         if whole:
             return self._states(self._encode(self.ids, self.mask))
         if due:
             self._encode_all()
             self.ready.fill_(False)
-        chosen = self._chosen(targets)
+        chosen = self._chosen(targets, sample)
         fresh = self._encode(self.ids[chosen], self.mask[chosen])
         kept = self.kept.clone()
         self.kept[chosen] = fresh.detach()
         return self._states(kept.index_copy(0, chosen, fresh))
 
-    def _chosen(self, targets: Tensor | None) -> Tensor:
+    def _chosen(self, targets: Tensor | None, sample: LabelSample | None) -> Tensor:
         count, device = len(self.ids), self.ids.device
         wanted = torch.zeros(count, dtype=torch.bool, device=device)
         if targets is not None:
@@ -94,7 +103,8 @@ class DescribedLabels(nn.Module):
                 if targets.ndim == 1
                 else (targets > 0).any(dim=0)
             )
-        wanted[torch.randperm(count)[: self.spec.sampled].to(device)] = True
+        others = torch.randperm(count).to(device) if sample is None else sample.others
+        wanted[others[: self.spec.sampled]] = True
         return torch.nonzero(wanted).flatten()
 
     def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attending.parts.encoders import Encoder
+from attending.parts.label_sample import LabelSample
 from attending.records import Label, LabelSet
 from attending.specs import HierarchicalLabelStates, LearnedLabelStates
 from attending.specs.label_states import FreeVectors
@@ -27,8 +28,10 @@ class LearnedLabels(nn.Module):
         self.vectors = nn.Parameter(vectors)
         self.notes = tuple(notes)
 
-    def forward(self, targets: Tensor | None = None) -> LabelStates:
-        """Return the label states (L, H), whatever the batch's targets."""
+    def forward(
+        self, targets: Tensor | None = None, sample: LabelSample | None = None
+    ) -> LabelStates:
+        """Return the label states (L, H), whatever the batch's targets and labels of the step."""
         return LabelStates(self.vectors)
 
 
@@ -59,8 +62,10 @@ class HierarchicalLabels(LearnedLabels):
         counts = torch.bincount(pairs[:, 0], minlength=len(vectors))
         self.register_buffer("shares", 1.0 / counts[pairs[:, 0]].unsqueeze(1), persistent=False)
 
-    def forward(self, targets: Tensor | None = None) -> LabelStates:
-        """Return the label states (L, H), whatever the batch's targets."""
+    def forward(
+        self, targets: Tensor | None = None, sample: LabelSample | None = None
+    ) -> LabelStates:
+        """Return the label states (L, H), whatever the batch's targets and labels of the step."""
         lent = torch.cat([self.vectors, self.above])[self.pairs[:, 1]] * self.shares
         return LabelStates(self.vectors.index_add(0, self.pairs[:, 0], lent.to(self.vectors.dtype)))
 

@@ -52,6 +52,13 @@ class Training(Spec):
         description="weight of the loss that draws label attention to annotated words; needs "
         "windows.join = tokens",
     )
+    sampled_labels: int | None = Field(
+        None,
+        ge=1,
+        description="labels that each step scores beside those of its documents, drawn at random; "
+        "each also stands for its share of those left out. For thousands of labels that attend "
+        "each for itself. Unset: all labels in every step",
+    )
     patience: int | None = Field(None, ge=1, description="epochs without gain before stopping")
     development: Share = Field(
         0.1, description="share of the training rows carved off if no development file is given"
