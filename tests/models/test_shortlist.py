@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from attending.errors import ModelError, RecipeError, TrainingError
 from attending.export.graph import write_graph
 from attending.models.network import NOT_LISTED
 from attending.models.store import load_model, save_model
+from attending.parts.lexical_mixture import matches_of
 from attending.parts.shortlist import TABLE, Shortlist
 from attending.recipe import Recipe, shipped
 from attending.records import Document, Label, LabelSet
@@ -92,8 +94,32 @@ def test_listed_labels_score_as_ever_and_all_others_below_them(name, fitted):
         assert (found[row, others] < min(found[row, which].min(), NOT_LISTED)).all()
 
 
+def test_beside_words_the_network_has_no_say_on_labels_that_are_not_listed(fitted):
+    model = fitted("lame-evidence")
+    two = listed(model, WordShortlist(size=2, common=1))
+    found, whole = logits(two), logits(model)
+    matches = matches_of(model.words.scores(ROWS), range(len(ROWS)))
+    with torch.no_grad():
+        words = model.network.lexical(torch.zeros(len(ROWS), 4), matches).numpy()
+    differ = 0
+    for row, which in enumerate(two.shortlist.pick(ROWS)):
+        others = np.setdiff1d(np.arange(4), which)
+        assert np.allclose(found[row, which], whole[row, which], atol=1e-4)
+        assert np.allclose(found[row, others], words[row, others], atol=1e-4)
+        differ += not np.allclose(whole[row, others], words[row, others], atol=1e-3)
+    assert differ  # the network does have a say where it looks
+
+
+def test_notes_say_who_scores_what_is_not_listed(tiny_recipe):
+    few = {"shortlist__kind": "words", "shortlist__size": 2, "training__epochs": 1}
+    notes = fit(tiny_recipe("lame-evidence", **few), ROWS[:6], LABELS, development=ROWS[6:]).notes
+    assert any("words alone score the others" in note for note in notes)
+
+
 def test_a_list_of_all_labels_changes_nothing(fitted):
     model = fitted("lame")
+    assert np.allclose(logits(listed(model, WordShortlist(size=9))), logits(model), atol=1e-5)
+    model = fitted("lame-evidence")
     assert np.allclose(logits(listed(model, WordShortlist(size=9))), logits(model), atol=1e-5)
 
 
@@ -177,7 +203,7 @@ def test_a_damaged_list_is_refused_in_one_line(tiny_recipe, tmp_path):
         load_model(folder)
 
 
-@pytest.mark.parametrize("name", ["lesa-bert", "bert", "lame-evidence"])
+@pytest.mark.parametrize("name", ["lesa-bert", "bert"])
 def test_what_cannot_have_one_says_so(name, tiny_recipe):
     recipe = tiny_recipe(name, shortlist__kind="words")
     rows = ROWS if recipe.task == "multi" else [replace(r, labels=r.labels[:1]) for r in ROWS[:4]]

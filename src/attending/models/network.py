@@ -145,10 +145,9 @@ class Network(nn.Module):
                 step="Set label_states.synonyms to how many of a label's synonyms are to be read, "
                 "or lexical.synonyms = 0.",
             )
-        if recipe.get("shortlist") is not None and (not self.label_wise or self.lexical):
+        if recipe.get("shortlist") is not None and not self.label_wise:
             raise RecipeError(
-                "a shortlist is for labels that attend each for itself, and whose words no lexical "
-                "view looks up",
+                "a shortlist is for labels that attend each for itself",
                 where=where,
                 step="Leave it out, or choose a recipe such as lame, laat or plm-icd.",
             )
@@ -254,7 +253,8 @@ class Network(nn.Module):
         pooled = mean / tokens.mask.sum(dim=1, keepdim=True).clamp(min=1)
         if batch.shortlist is not None:
             rows = batch.shortlist if batch.layout is not None else batch.shortlist[batch.document]
-            return self._shortlisted(tokens, labels, words, rows), pooled, None
+            silent = self.lexical is not None and batch.lexical is not None
+            return self._shortlisted(tokens, labels, words, rows, silent), pooled, None
         prepared = self.label_attention.prepare(tokens)
         if trace is not None:
             trace.weights = self._attend(prepared, labels, trace.labels, words).weights
@@ -275,10 +275,16 @@ class Network(nn.Module):
         return torch.cat(pieces, dim=1), pooled, added
 
     def _shortlisted(
-        self, tokens: TokenStates, labels: LabelStates, words: Tensor | None, shortlist: Tensor
+        self,
+        tokens: TokenStates,
+        labels: LabelStates,
+        words: Tensor | None,
+        shortlist: Tensor,
+        silent: bool,
     ) -> Tensor:
         """Score each row's own labels (rows, K); all others score below the lowest of them.
 
+        Where ``silent``, they score 0 instead: the network has no say, what words say stands.
         Rows take turns, since each has other labels. Returns (rows, L).
         """
         logits = tokens.states.new_zeros(len(shortlist), len(labels.states))
@@ -291,7 +297,8 @@ class Network(nn.Module):
             found = torch.cat([
                 self._score(prepared, labels, some, beside) for some in which.split(size)
             ], dim=1)  # fmt: skip
-            logits[row] = min(float(found.min()), NOT_LISTED) - 1
+            if not silent:
+                logits[row] = min(float(found.min()), NOT_LISTED) - 1
             logits[row, which] = found[0]
         return logits
 

@@ -112,7 +112,7 @@ def fit(
     known = DevelopmentScores.of(
         chosen, scored, labels, decision, str(facts["development_fingerprint"])
     )
-    notes += [note for note in (left_out(facts), reason) if note]
+    notes += [note for note in (left_out(facts, recipe), reason) if note]
     return Fitted(model, metrics, tuple(notes), known)
 
 

@@ -28,7 +28,7 @@ from attending.models.store import as_trained, portable
 from attending.parts.decoders import Decision
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet
-from attending.training.rows import Rows
+from attending.training.rows import Rows, listens
 
 if TYPE_CHECKING:
     from attending.models.network import Network
@@ -71,7 +71,7 @@ class Lesson:
         left_out = len(self.transfer) - len(kept)
         note = f"{plural(left_out, 'transfer row')} with a text of a labelled row: left out"
         notes = (*rows.notes, note) if left_out else rows.notes
-        if recipe["distillation"].copies and _listens(recipe):
+        if recipe["distillation"].copies and listens(recipe):
             notes += ("no changed copies: they hold the words that the labels' words come from",)
         made = altered(rows.train, copies_of(recipe), seed)
         made = tuple(d for d in made if text_key(d.text) not in watched)
@@ -197,14 +197,9 @@ def copies_of(recipe: Recipe) -> int:
     that this was learned from, so it would seem surer of them than of any new text's.
     """
     spec = recipe.get("distillation")
-    if spec is None or _listens(recipe):
+    if spec is None or listens(recipe):
         return 0
     return max(0, min(int(spec.copies), int(recipe["training"].epochs) - 1))
-
-
-def _listens(recipe: Recipe) -> bool:
-    words = recipe.get("lexical")
-    return words is not None and words.weight > 0
 
 
 def passes_of(recipe: Recipe) -> float:

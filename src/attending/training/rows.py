@@ -89,14 +89,21 @@ def task_of(documents: Iterable[Document]) -> Task:
     )
 
 
-def left_out(facts: Mapping[str, Any]) -> str | None:
+def listens(recipe: Recipe) -> bool:
+    """Say whether a network listens to what words say of its labels."""
+    words = recipe.get("lexical")
+    return words is not None and words.weight > 0
+
+
+def left_out(facts: Mapping[str, Any], recipe: Recipe) -> str | None:
     """Say how many labels of the development rows are not on their shortlists."""
     kept, count = facts.get("shortlist", (0, 0))
     if not count:
         return None
+    others = "words alone score the others" if listens(recipe) else "no other can be given"
     return (
         f"the shortlists hold {kept:,} of {count:,} labels of the development rows "
-        f"({kept / count:.1%}); no other can be given"
+        f"({kept / count:.1%}); {others}"
     )
 
 
