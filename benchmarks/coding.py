@@ -36,6 +36,7 @@ from attending.training.fit import fit
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 BUILT = HERE / "labels" / "built"
+ATTENTION = "label-weights"
 KEPT = 1000
 """Scores that a prediction keeps, so that rankings are whole."""
 
@@ -72,6 +73,17 @@ _NETWORKS = {
     "plant-bilstm": {**_LIGHT, "training.epochs": 12, "encoder.hidden": 128},
     "lame-evidence": _LAME,
 }
+_OFF: dict[str, dict[str, Any]] = {
+    "no words beside": {"lexical.weight": 0},
+    "no marked words as synonyms": {"lexical.synonyms": 0},
+    "no loss on evidence": {"training.evidence_loss": 0},
+}
+_OFF["none of the three"] = {key: value for off in _OFF.values() for key, value in off.items()}
+_ABLATED = {
+    "lame-evidence": _SAMPLED,
+    **{f"lame-evidence, {name}": {**_SAMPLED, **off} for name, off in _OFF.items()},
+}
+"""`lame-evidence` without each of its ingredients."""
 _SPANISH = ("caml", "laat", "plant", "plant-bilstm", "lame-evidence")
 """Networks of the Spanish table; what `lame` and `lant` find in so few documents, English shows."""
 _CODIESP = {"file": "codiesp/codiesp.jsonl.gz", "test": "dev"}
@@ -115,6 +127,14 @@ TABLES = {
         columns={"text": "text", "label": "codes_D", "spans": "evidence"},
         rows={"dictionary": ONE, CARVED: ONE, **dict.fromkeys(_SPANISH, ONE)},
         settings=_NETWORKS,
+        evidence=True,
+    ),
+    "codiesp-ablation": Table(
+        **_CODIESP,
+        labels="codiesp",
+        columns={"text": "text", "label": "codes_D", "spans": "evidence"},
+        rows=dict.fromkeys(_ABLATED, ONE),
+        settings=_ABLATED,
         evidence=True,
     ),
 }
@@ -188,6 +208,7 @@ def one(
         unknown="miss",
         resamples=1000,
     ).to_dict()
+    methods = model.methods if table.evidence else ()
     kept = ("metrics", "diversity", "buckets", "most_frequent_removed", "without", "intervals")
     kept += ("notes", "label_set", "documents")
     facts = {k: v for k, v in model.facts.items() if k != "label_counts"}
@@ -200,6 +221,7 @@ def one(
         "development": dict(fitted.metrics),
         "balanced": balanced(predictions, test, model, train),
         "evidence": evidence(model, test) if table.evidence else None,
+        "attention": evidence(model, test, ATTENTION) if ATTENTION in methods else None,
         "seconds": round(trained - started, 1),
         "documents_per_second": round(len(test) / (scored - trained), 1),
         "threads": torch.get_num_threads(),
@@ -242,15 +264,21 @@ def balanced(
     return found
 
 
-def evidence(model: Model, test: Sequence[Document]) -> Mapping[str, Any] | None:
-    """Compare a model's words for each true code that it knows with those that people marked."""
+def evidence(
+    model: Model, test: Sequence[Document], method: str | None = None
+) -> Mapping[str, Any] | None:
+    """Compare a model's words for each true code that it knows with those that people marked.
+
+    By its first method, if none is named.
+    """
     counts = model.facts["label_counts"]
     documents: list[Document] = []
     words: list[Sequence[Evidence]] = []
     spans: list[Sequence[Evidence]] = []
-    method = model.methods[0] if model.methods else None
     if method is None:
-        return None
+        if not model.methods:
+            return None
+        method = model.methods[0]
     for document in test:
         marked = {s.label for s in document.spans}
         wanted = [x for x in document.labels or () if counts.get(x) and x in marked]

@@ -226,7 +226,8 @@ def codiesp() -> list[str]:
         "",
         *_commands(
             "python benchmarks/labels.py --data-root DATA",
-            "python benchmarks/coding.py run codiesp codiesp-all codiesp-es --data-root DATA",
+            "python benchmarks/coding.py run codiesp codiesp-all codiesp-es codiesp-ablation \\",
+            "  --data-root DATA --only RECIPE ...",
             "python benchmarks/coding.py page codiesp",
             "attending study benchmarks/studies/codiesp.toml --out codiesp --data-root DATA",
         ),
@@ -251,6 +252,7 @@ def codiesp() -> list[str]:
         "",
         *main_table("codiesp-es", _CODIESP),
         *_plausibility(),
+        *_ablation(),
         *buckets("codiesp", "By training documents of a code: codes of the training rows"),
         *buckets("codiesp-all", "By training documents of a code: all 98,201 codes"),
     ]
@@ -284,4 +286,27 @@ def _plausibility() -> list[str]:
     ]
 
 
+def _ablation() -> list[str]:
+    keys = ("word_f1", "average_precision", "hit")
+    rows = []
+    for recipe, cells in by_recipe("codiesp-ablation").items():
+        cell = cells[0]
+        seen = (cell["attention"] or {}).get("mean") or {}
+        shown = [share(cell["metrics"][k]) for k in ("map", "micro_f1", "macro_f1")]
+        rows.append([f"`{recipe}`", *shown, *(share(seen.get(k)) for k in keys)])
+    if not rows:
+        return []
+    head = ["", "MAP", "micro-F1", "macro-F1", *(f"attention: {k}" for k in _ATTENTION_FIGURES)]
+    return [
+        "### `lame-evidence` without each of its ingredients",
+        "",
+        "The same rows, one run each, 256 codes beside a batch's own in each step. Attention: "
+        "plausibility of what label attention looks at, whatever the words beside it match.",
+        "",
+        *grid(head, rows),
+        *missing("codiesp-ablation"),
+    ]
+
+
+_ATTENTION_FIGURES = ("word F1", "AUPRC", "hit rate")
 PAGES = {"cantemist": cantemist, "codiesp": codiesp}
