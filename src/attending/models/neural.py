@@ -30,7 +30,7 @@ from attending.models.matches import match_scores
 from attending.models.network import Network
 from attending.models.precision import computing_in
 from attending.parts.decoders import Decision
-from attending.parts.lexical import LexicalScorer
+from attending.parts.lexical import LexicalScorer, LexicalScores
 from attending.parts.lexical.view import METHOD as MATCHES
 from attending.parts.lexical_mixture import matches_of
 from attending.parts.planting.word_index import WordIndex
@@ -51,6 +51,8 @@ class NeuralModel:
 
     Attributes:
         precision: What it answers in, see ``answer_in``.
+        held: After training, what words say of the training rows, each by a view that had not seen
+            it, for networks that listen; not saved.
 
     Args:
         recipe: How it was made.
@@ -77,6 +79,7 @@ class NeuralModel:
     ) -> None:
         self.recipe, self.labels, self.network, self.facts = recipe, labels, network, facts
         self.words, self.shortlist = words, shortlist
+        self.held: LexicalScores | None = None
         self.decision = decision or registry.build(recipe["decoder"])
         encoder = network.encoder
         self.windower: Windower = registry.build(

@@ -86,4 +86,11 @@ class LexicalSurfaces(LexicalSources):
         description="so many annotated surfaces, each of two training documents or more, become "
         "further synonyms of a label; label_states.synonyms says how many are read",
     )
+    tune: Literal["cross-fitted", "development"] = Field(
+        "cross-fitted",
+        description="cross-fitted: a threshold tuned on rows that were carved off is moved by as "
+        "much as all rows choose another one for words alone, each scored by a view that had not "
+        "seen it: rows carved off hold no label's only example and so choose too high. "
+        "development: it stays. With a file of --dev it stays in any case",
+    )
     c: float = Field(0.1, gt=0, description="inverse of the L2 penalty on the features' weights")

@@ -108,6 +108,11 @@ def fit(
     decision, metrics, reason = settle(
         model, chosen, recipe, counts, with_label(rows.train), scored=scored
     )
+    if development is None and recipe.family == "neural":
+        from attending.training.carved import undo_carving
+
+        decision, why = undo_carving(model, decision, rows, recipe, seed, facts)
+        notes += [why] if why else []
     model.decision = decision
     known = DevelopmentScores.of(
         chosen, scored, labels, decision, str(facts["development_fingerprint"])

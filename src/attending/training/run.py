@@ -97,7 +97,7 @@ def train_network(
     unanswered = 0 if soft is None else _unanswered(read, soft)
     if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
-    model.decision = decision
+    model.decision, model.held = decision, held
     plan = _plan(model, examples, held, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
     with getattr(network.encoder, "remembering", nullcontext)():

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from attending import registry
+from attending.data.corpora import Corpus
 from attending.errors import TrainingError
 from attending.evaluation.calibration import LEAST_ROWS, fit_temperature
 from attending.evaluation.cell_temperature import fit_cell_temperature
@@ -25,6 +27,9 @@ from attending.recipe import Recipe
 from attending.records import Document, LabelSet
 from attending.training.constraints import hand_over, keep_each_recall, keep_recalls
 from attending.training.score import answered, answered_multilabel, development_score
+
+MOVED = "threshold_moved"
+"""The fact that says by how much a threshold was moved, in log-odds; see ``carved``."""
 
 
 def settle(
@@ -62,7 +67,8 @@ def settle_again(
 ) -> tuple[Decision, str | None]:
     """Fit the decision of a finished model anew, on other development rows.
 
-    What training rows told (the shift that undoes a loss, shares, how many labels) stays.
+    What training rows told (the shift that undoes a loss, shares, how many labels) stays, and
+    where the rows are those that training carved off, how far the threshold is moved.
     Everything else is fitted as by ``settle``, with the decoder of ``recipe``. Returns the decision
     and why something was not fitted; the model keeps its old one.
     """
@@ -80,7 +86,24 @@ def settle_again(
         shares=old.shares,
     )
     decision, reason = fitted(bare, scored, development, model.labels, recipe)
+    same = Corpus(tuple(development)).fingerprint == model.facts.get("development_fingerprint")
+    if same:
+        decision = moved(decision, model.facts.get(MOVED, 0.0))
     return replace(decision, note=reason), reason
+
+
+def moved(decision: Decision, by: float) -> Decision:
+    """Return the decision with its thresholds moved by so many log-odds."""
+    if not by:
+        return decision
+    own = {i: float(expit(log_odds(t) + by)) for i, t in decision.thresholds.items()}
+    at = float(expit(log_odds(decision.threshold) + by))
+    return replace(decision, threshold=at, thresholds=own)
+
+
+def log_odds(share: float) -> float:
+    """Return log(p / (1 - p)), finite for 0 and 1 too."""
+    return float(logit(min(max(share, 1e-9), 1 - 1e-9)))
 
 
 def fitted(
