@@ -57,6 +57,7 @@ class Table:
 
 ONE = (0,)
 CARVED = "dictionary, threshold on a tenth"
+LAME_CARVED = "lame-evidence, threshold on a tenth"
 CHEAP = ("frequency", "tfidf-logistic", "dictionary", CARVED, "dictionary-tfidf")
 _SHORT = {"encoder.layers": 3, "training.epochs": 8, "training.precision": "bfloat16"}
 _WINDOW = {**_SHORT, "windows.max_tokens": 256}
@@ -99,12 +100,14 @@ TABLES = {
             "label-description-as-published": ONE,
             "label-description": ONE,
             "lame-evidence": ONE,
+            LAME_CARVED: ONE,
         },
         {
             "encoder-baseline": _WINDOW,
             "label-description-as-published": {**_SHORT, **_NEW, "label_states.sampled": 8},
             "label-description": _SHORT,
             "lame-evidence": _SAMPLED,
+            LAME_CARVED: {**_SAMPLED, "lexical.tune": "development"},
         },
         without=("8000/6",),
     ),
