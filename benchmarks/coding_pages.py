@@ -93,8 +93,8 @@ def cantemist() -> list[str]:
         "and 5 epochs, windows of 256 tokens; one run each. `lame-evidence` scores 256 codes "
         "beside a batch's own in each step (`training.sampled_labels`). It moves the threshold of "
         "the rows carved off by what carving does to the words alone (`lexical.tune`); that was "
-        "brought in after the row with the threshold on a tenth had been scored on `dev1`. What it rests on "
-        "are training rows alone.",
+        "brought in after the row with the threshold on a tenth had been scored on `dev1`. What it "
+        "rests on are training rows alone.",
         "",
         *_removed(),
         *_fifth(),

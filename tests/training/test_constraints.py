@@ -1,5 +1,7 @@
 """Recalls to keep and bands to hand over, chosen on development rows."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,7 @@ class Known:
     """A model whose scores are known."""
 
     labels = LEVELS
+    facts: ClassVar[dict[str, object]] = {}
 
     def __init__(self, logits, decision=None):
         self.logits, self.decision = logits, decision or Decision()
