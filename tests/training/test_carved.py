@@ -162,4 +162,7 @@ def test_thresholds_move_in_log_odds():
     assert found.threshold == pytest.approx(expit(log(0.4 / 0.6) - 0.5))
     assert found.thresholds["rash"] == pytest.approx(expit(log(0.25) - 0.5))
     assert moved(decision, 0.0) is decision
+    kept = Decision("threshold", thresholds={"rash": 0.2, "gout": 0.3}, recall_floors={"rash": {}})
+    assert moved(kept, -0.5).thresholds["rash"] == 0.2
+    assert moved(kept, -0.5).thresholds["gout"] < 0.3
     assert 0 < moved(Decision("threshold", threshold=0.0), 1.0).threshold < 1e-8

@@ -93,10 +93,16 @@ def settle_again(
 
 
 def moved(decision: Decision, by: float) -> Decision:
-    """Return the decision with its thresholds moved by so many log-odds."""
+    """Return the decision with its thresholds moved by so many log-odds.
+
+    Those that keep a recall stay where they keep it.
+    """
     if not by:
         return decision
-    own = {i: float(expit(log_odds(t) + by)) for i, t in decision.thresholds.items()}
+    own = {
+        i: t if i in decision.recall_floors else float(expit(log_odds(t) + by))
+        for i, t in decision.thresholds.items()
+    }
     at = float(expit(log_odds(decision.threshold) + by))
     return replace(decision, threshold=at, thresholds=own)
 
