@@ -97,7 +97,7 @@ def buckets(name: str, title: str = "By training documents of a code") -> list[s
 def seconds(name: str) -> list[str]:
     """Say how long rows took."""
     rows = [
-        f"`{r}` {cells[0]['seconds']:.0f} s, {cells[0]['documents_per_second']:.0f} documents/s"
+        f"`{r}` {cells[0]['seconds']:.0f} s, {cells[0]['documents_per_second']:.3g} documents/s"
         for r, cells in by_recipe(name).items()
     ]
     if not rows:

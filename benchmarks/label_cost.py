@@ -53,6 +53,12 @@ ORDINARY = 3
 """Steps timed between two that encode all labels."""
 
 
+def plain_words() -> list[str]:
+    """Return words of the bundled corpus that are a token or two long."""
+    words = {w for d in load_corpus("portal").documents for w in d.text.lower().split()}
+    return [w for w in sorted(words) if w.isalpha() and 3 < len(w) < 8]
+
+
 def described(count: int, words: list[str]) -> LabelSet:
     """Make labels with descriptions of at least 15 tokens."""
     draw = random.Random(0)
@@ -175,8 +181,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     logging.set_verbosity_error()
-    words = sorted({w for d in load_corpus("portal").documents for w in d.text.lower().split()})
-    words = [w for w in words if w.isalpha() and 3 < len(w) < 8]
+    words = plain_words()
     number = resolve("auto")
     report = {
         **vars(given),

@@ -19,13 +19,12 @@ from pathlib import Path
 import torch
 from transformers.utils import logging
 
-from attending.data.corpora import load_corpus
 from attending.models.network import Network
 from attending.models.neural import NeuralModel
 from attending.models.precision import resolve
 from attending.recipe import Recipe
 from attending.records import LabelSet
-from label_cost import batch_of, described, seconds, step_work
+from label_cost import batch_of, described, plain_words, seconds, step_work
 from label_page import write_page
 
 RESULT = Path(__file__).parent / "results" / "label-sample.json"
@@ -76,9 +75,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     logging.set_verbosity_error()
-    words = sorted({w for d in load_corpus("portal").documents for w in d.text.lower().split()})
-    words = [w for w in words if w.isalpha() and 3 < len(w) < 8]
-    number, rows = resolve("auto"), []
+    words, number, rows = plain_words(), resolve("auto"), []
     for count in given.labels:
         rows.append(compare(count, given.sampled, words, given.rounds, number))
         print(json.dumps(rows[-1]), flush=True)
