@@ -14,6 +14,7 @@ Documents' codes that the label set lacks count as missed.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -32,6 +33,7 @@ from attending.explain.plausibility import plausibility
 from attending.models.base import Model
 from attending.records import Document, Evidence, LabelSet, Prediction
 from attending.training.fit import fit
+from attending.training.progress import Event, Listener
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -197,7 +199,7 @@ def one(
     given |= {"estimator.tune": "development"} if recipe == CARVED else {}
     settled = resolve_recipe(recipe.partition(",")[0], None, given, "multi")
     started = time.monotonic()
-    fitted = fit(settled, train, labels, seed=seed)
+    fitted = fit(settled, train, labels, seed=seed, listener=_told(recipe))
     trained = time.monotonic()
     model = fitted.model
     predictions = model.predict(test)
@@ -230,6 +232,21 @@ def one(
         "threads": torch.get_num_threads(),
         "facts": facts,
     }
+
+
+def _told(recipe: str, every: float = 60.0) -> Listener:
+    """Return what says on the error stream how far a training is, once in ``every`` seconds."""
+    last = time.monotonic()
+
+    def tell(event: Event) -> None:
+        nonlocal last
+        if event.kind != "step" or time.monotonic() - last < every:
+            return
+        last = time.monotonic()
+        left = "" if event.seconds_left is None else f", {event.seconds_left / 60:.0f} min left"
+        print(f"{recipe}: step {event.step} of {event.total}{left}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def balanced(
