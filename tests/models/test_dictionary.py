@@ -77,7 +77,7 @@ def test_development_rows_choose_where_they_are_given_or_wanted():
 
 
 def test_of_many_rows_a_sample_chooses(monkeypatch):
-    monkeypatch.setattr("attending.models.dictionary.MOST_HELD", 30 * len(LABELS))
+    monkeypatch.setattr("attending.models.base.MOST_KEPT", 30 * len(LABELS))
     documents = rows()
     done, again = fitted(documents), fitted(documents)
     assert done.model.facts["training_rows"] == 60

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from attending.models.base import keepable
 from attending.models.store import load_model, save_model
 from attending.parts.decoders import Decision
 from attending.records import Document, Label, LabelSet, Span
@@ -127,6 +128,7 @@ def test_it_stays_where_rows_are_given_or_it_is_told_to_or_no_words_are_heard(ma
         make(name="lame"),
     ):
         assert MOVED not in other.model.facts
+        assert other.model.held is None
     plain = make(**{"lexical.tune": "development"}).model.decision
     assert own.model.decision == moved(plain, own.model.facts[MOVED])
     assert make(development=()).model.decision.threshold == 0.5
@@ -149,10 +151,12 @@ def test_a_decision_made_anew_on_the_same_rows_is_moved_as_well(make, tmp_path):
 
 
 def test_of_very_many_cells_some_rows_are_drawn(make, monkeypatch):
-    monkeypatch.setattr(carved, "MOST_CELLS", 10 * len(LABELS))
-    some = carved._some(ROWS, len(LABELS), 3)
-    assert len(some) == 10 and some == sorted(set(some)) == carved._some(ROWS, len(LABELS), 3)
-    assert carved._some([*ROWS[:3], Document("b", " ", ())], len(LABELS), 3) == [0, 1, 2]
+    monkeypatch.setattr("attending.models.base.MOST_KEPT", 10 * len(LABELS))
+    places = range(5, 55)
+    some = keepable(places, len(LABELS), 3)
+    assert len(some) == 10 and some == sorted(set(some)) == keepable(places, len(LABELS), 3)
+    assert set(some) < set(places) and some != keepable(places, len(LABELS), 4)
+    assert keepable([1, 4, 6], len(LABELS), 3) == [1, 4, 6]
     assert MOVED in make().model.facts
 
 

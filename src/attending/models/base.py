@@ -28,6 +28,8 @@ Progress = Callable[[int, int], None]
 _CHUNK = 2048
 MOST_SCORES = 200
 """Up to so many labels, a prediction holds the score of each."""
+MOST_KEPT = 50_000_000
+"""Of more rows times labels than this, a sample chooses thresholds: 400 MB of scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,18 @@ def predict_in_chunks(
         scored = model.scores(chunk, progress=shifted(progress, start, len(rows)))
         predictions += decide(chunk, scored, model.labels, model.decision)
     return predictions
+
+
+def keepable(rows: Sequence[int], labels: int, seed: int) -> list[int]:
+    """Return the rows, by their places, whose scores are kept while thresholds are chosen.
+
+    Of more than memory allows some are drawn; their order stays.
+    """
+    most = max(1, MOST_KEPT // max(1, labels))
+    if len(rows) <= most:
+        return list(rows)
+    drawn = np.random.default_rng(seed).choice(len(rows), most, replace=False)
+    return [rows[i] for i in sorted(drawn.tolist())]
 
 
 def unreadable(row: Unreadable) -> Scored:

@@ -15,6 +15,7 @@ from attending.models.base import (
     Scored,
     TokenScores,
     decide,
+    keepable,
     require_method,
     score_words,
 )
@@ -34,8 +35,6 @@ from attending.records import Document, LabelSet, Prediction, Row, is_blank
 from attending.specs import DictionaryEstimator, LogisticEstimator, TfidfFeatures, ThresholdDecoder
 
 CONTEXT = "context"
-MOST_HELD = 50_000_000
-"""Of more training rows times labels than this, a sample chooses thresholds: 400 MB of scores."""
 Floats = NDArray[np.float64]
 
 
@@ -180,12 +179,8 @@ def _held(
     seed: int,
 ) -> tuple[tuple[Document, ...], list[Scored]]:
     """Return training rows, or as many as memory allows, with their cross-fitted scores."""
-    most = max(1, MOST_HELD // max(1, len(model.labels)))
-    picked = list(range(len(rows)))
-    if len(rows) > most:
-        drawn = np.random.default_rng(seed).choice(len(rows), most, replace=False)
-        picked = sorted(drawn.tolist())
-    readable = [i for i in picked if not is_blank(rows[i].text)]
+    kept = keepable(range(len(rows)), len(model.labels), seed)
+    readable = [i for i in kept if not is_blank(rows[i].text)]
 
     def logits() -> Iterator[Floats]:
         for i in readable:
@@ -195,7 +190,7 @@ def _held(
             else:
                 yield model.combiner.score(found, None if context is None else context[i])
 
-    chosen = tuple(rows[i] for i in picked)
+    chosen = tuple(rows[i] for i in kept)
     return chosen, score_words(chosen, lambda _: logits())
 
 

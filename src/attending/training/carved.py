@@ -15,32 +15,39 @@ import torch
 from numpy.typing import NDArray
 
 from attending.evaluation.thresholds import Metric, best_threshold
+from attending.models.base import keepable
 from attending.models.neural import NeuralModel
 from attending.parts.decoders import Decision
 from attending.parts.lexical import LexicalScores
 from attending.parts.lexical_mixture import matches_of
 from attending.recipe import Recipe
-from attending.records import Document, is_blank
+from attending.records import is_blank
 from attending.training.rows import Rows, listens
 from attending.training.score import truth_of
 from attending.training.settle import MOVED, log_odds, moved
 
-MOST_CELLS = 50_000_000
 _AT_ONCE = 256
 
 
 def undo_carving(
-    model: Any, decision: Decision, rows: Rows, recipe: Recipe, seed: int, facts: dict[str, Any]
+    model: Any,
+    decision: Decision,
+    rows: Rows | None,
+    recipe: Recipe,
+    seed: int,
+    facts: dict[str, Any],
 ) -> tuple[Decision, str | None]:
     """Return the decision of a neural model with its threshold moved, and a note that says so.
 
     As it is where the recipe has no words, no tuned threshold, or doesn't ask for it
-    (``lexical.tune``).
+    (``lexical.tune``), and where no rows were carved off (``rows`` is ``None``). What the model
+    held for this is let go.
     """
     held, model.held = model.held, None
     decoder = recipe["decoder"]
     tuned = decoder.kind == "threshold" and decoder.tune != "none"
-    if held is None or not (tuned and listens(recipe) and recipe["lexical"].tune == "cross-fitted"):
+    wanted = tuned and listens(recipe) and recipe["lexical"].tune == "cross-fitted"
+    if rows is None or held is None or not wanted:
         return decision, None
     facts[MOVED] = _effect(model, held, decision, rows, decoder.metric, seed)
     if not facts[MOVED]:
@@ -69,7 +76,8 @@ def _effect(
     words = model.words
     if words is None or not rows.development:
         return 0.0
-    some = _some(rows.train, len(model.labels), seed)
+    readable = [i for i, d in enumerate(rows.train) if not is_blank(d.text)]
+    some = keepable(readable, len(model.labels), seed)
     trained = _probabilities(model, decision, held, some)
     unseen = [d for d in rows.development if not is_blank(d.text)]
     carved = _probabilities(model, decision, words.scores(unseen), range(len(unseen)))
@@ -79,15 +87,6 @@ def _effect(
     if every.reason is not None or few.reason is not None:
         return 0.0
     return log_odds(every.value) - log_odds(few.value)
-
-
-def _some(rows: Sequence[Document], labels: int, seed: int) -> list[int]:
-    readable = [i for i, d in enumerate(rows) if not is_blank(d.text)]
-    most = max(1, MOST_CELLS // max(1, labels))
-    if len(readable) <= most:
-        return readable
-    drawn = np.random.default_rng(seed).choice(len(readable), most, replace=False)
-    return [readable[i] for i in sorted(drawn.tolist())]
 
 
 def _probabilities(

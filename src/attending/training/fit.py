@@ -108,10 +108,11 @@ def fit(
     decision, metrics, reason = settle(
         model, chosen, recipe, counts, with_label(rows.train), scored=scored
     )
-    if development is None and recipe.family == "neural":
+    if recipe.family == "neural":
         from attending.training.carved import undo_carving
 
-        decision, why = undo_carving(model, decision, rows, recipe, seed, facts)
+        carved = rows if development is None else None
+        decision, why = undo_carving(model, decision, carved, recipe, seed, facts)
         notes += [why] if why else []
     model.decision = decision
     known = DevelopmentScores.of(
