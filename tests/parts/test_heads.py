@@ -17,6 +17,7 @@ from attending.parts.heads import (
 )
 from attending.records import LabelSet
 from attending.specs import (
+    CosineHead,
     IdentityHead,
     LameHead,
     LinearHead,
@@ -79,26 +80,30 @@ WISE = {
     "match": MatchHead(),
     "match-loud": MatchHead(scale="none"),
     "match-plain": MatchHead(map="none"),
+    "cosine": CosineHead(),
 }
-HOLDS_LABELS = ("per-label", "lame")
+HOLDS_LABELS = ("per-label", "lame", "cosine")
+SAME_WIDTH = ("match-plain", "cosine")
 
 
 def build(name, **settings):
     """Build a head for contexts of width 6 and label vectors of width 4, or 6 if compared."""
     spec = WISE[name].model_copy(update=settings)
     torch.manual_seed(0)
-    encoder = SimpleNamespace(width=6 if name == "match-plain" else 4)
+    encoder = SimpleNamespace(width=6 if name in SAME_WIDTH else 4)
     head = registry.build(spec, encoder=encoder, labels=LABELS, width=6).eval()
     with torch.no_grad():
         for number, parameter in enumerate(head.parameters()):
             random = torch.Generator().manual_seed(number)
             parameter += 0.5 * torch.randn(parameter.shape, generator=random)
+        if name == "cosine":
+            head.means += torch.tensor([0.1, -0.2, 0.3])
     return head
 
 
 def contexts(name, labels=3):
     random = torch.Generator().manual_seed(8)
-    width = 6 if name == "match-plain" else 4
+    width = 6 if name in SAME_WIDTH else 4
     context = torch.randn(2, labels, 6, generator=random)
     return context, LabelStates(torch.randn(labels, width, generator=random))
 
@@ -108,6 +113,10 @@ def slow(name, p, v, u, label):
     if name.startswith("match"):
         scale = 1 if name == "match-loud" else len(u) ** -0.5
         return (p["map.weight"] @ v if "map.weight" in p else v) @ u * scale + p["bias"]
+    if name == "cosine":
+        cosine = v @ u / np.sqrt((v @ v) * (u @ u))
+        like = (cosine - p["means"][label]) * p["scale"] / 0.1
+        return like + p["vectors"][label] @ v + p["biases"][label]
     if name.startswith("lame"):
         inside = np.tanh(p["inner.weight"] @ v + p["inner.bias"])
         v = np.tanh(p["outer.weight"] @ inside + p["outer.bias"])
@@ -124,6 +133,7 @@ def test_label_wise_scores_equal_the_slow_reference(name):
     names = dict(head.named_parameters())
     if name == "lame-shared":
         names = {k.replace("out.out.", "out."): x for k, x in names.items()}
+    names |= dict(head.named_buffers())
     table = {k: x.detach().double().numpy() for k, x in names.items()}
     found = head(context, labels)
     assert found.shape == (2, 3) and head.per_label
@@ -147,7 +157,7 @@ def test_some_labels_score_as_among_all(name):
 def test_permuting_labels_permutes_label_wise_scores(name):
     order = torch.tensor([2, 0, 1])
     head, turned = build(name), build(name)
-    state = {k: x[order] if k.endswith(("weights", "biases")) else x
+    state = {k: x[order] if k.endswith(("weights", "biases", "vectors", "means")) else x
              for k, x in head.state_dict().items()}  # fmt: skip
     turned.load_state_dict(state)
     context, labels = contexts(name)
@@ -187,11 +197,42 @@ def test_per_label_weights_are_the_label_vectors(encoder):
     assert narrow.weights.shape == (3, encoder.width)
 
 
-@pytest.mark.parametrize("name", ["match", "match-plain"])
+@pytest.mark.parametrize("name", ["match", "match-plain", "cosine"])
 def test_matching_needs_equal_widths(name):
-    with pytest.raises(ShapeError, match=r'"match" .*found \d and 5'):
+    with pytest.raises(ShapeError, match=rf'"{WISE[name].kind}" .*found \d and 5'):
         build(name)(contexts(name)[0], LabelStates(torch.zeros(3, 5)))
     assert MatchHead().needs() == ("label_states",)
+
+
+def test_a_cosine_head_starts_from_likeness_above_the_mean_and_from_nothing_else():
+    torch.manual_seed(0)
+    encoder = SimpleNamespace(width=6)
+    head = registry.build(CosineHead(temperature=0.5), encoder=encoder, labels=LABELS).eval()
+    context, labels = contexts("cosine")
+    cosine = nn.functional.cosine_similarity(context, labels.states, dim=-1)
+    torch.testing.assert_close(head(context, labels), cosine / 0.5)
+    with head.measuring():
+        head(context[:1, :2], labels.rows(slice(0, 2)), slice(0, 2))
+        head(context[1:, [1, 0]], labels.rows(torch.tensor([1, 0])), torch.tensor([1, 0]))
+    mean = cosine.mean(dim=0)
+    torch.testing.assert_close(head.means, torch.tensor([mean[0], mean[1], 0]))  # "c" saw none
+    torch.testing.assert_close(head(context, labels), (cosine - head.means) / 0.5)
+    head.start_at(torch.tensor([-1.0, 0.0, 2.0]))
+    torch.testing.assert_close(head(context, labels).mean(dim=0)[:2], torch.tensor([-1.0, 0.0]))
+    bare = registry.build(CosineHead(vectors=False), encoder=encoder, labels=LABELS)
+    assert {n for n, _ in bare.named_parameters()} == {"scale", "biases"}
+
+
+def test_a_stopped_measuring_leaves_the_means():
+    head = build("cosine")
+    before = head.means.clone()
+    with pytest.raises(KeyboardInterrupt), head.measuring():
+        head(*contexts("cosine"))
+        raise KeyboardInterrupt
+    assert torch.equal(head.means, before)
+    with head.measuring():
+        pass
+    assert torch.equal(head.means, before)
 
 
 def test_identity_hands_scores_on(encoder):
@@ -205,7 +246,15 @@ def test_identity_hands_scores_on(encoder):
 
 @pytest.mark.parametrize(
     "spec",
-    [LinearHead(), PerLabelHead(), SharedHead(), LameHead(), LameHead(shared=True), MatchHead()],
+    [
+        LinearHead(),
+        PerLabelHead(),
+        SharedHead(),
+        LameHead(),
+        LameHead(shared=True),
+        MatchHead(),
+        CosineHead(),
+    ],
     ids=lambda s: f"{s.kind}-{getattr(s, 'shared', '')}",
 )
 def test_a_silenced_head_starts_from_zero_and_still_learns(spec, encoder):
@@ -237,7 +286,7 @@ class TestBiases:
 
     @pytest.mark.parametrize(
         "spec", [LinearHead(), PerLabelHead(), LameHead(), SharedHead(), LameHead(shared=True),
-                 MatchHead()],
+                 MatchHead(), CosineHead()],
     )  # fmt: skip
     def test_a_head_starts_at_the_labels_shares(self, encoder, spec):
         head = registry.build(spec, encoder=encoder, labels=LABELS, width=encoder.width).eval()
@@ -247,7 +296,7 @@ class TestBiases:
         states = LabelStates(torch.zeros(3, encoder.width))
         context = torch.randn(4, 3, encoder.width)
         found = head(context, states) if head.per_label else head(context[:, 0])
-        own = isinstance(spec, (LinearHead, PerLabelHead)) or spec == LameHead()
+        own = isinstance(spec, (LinearHead, PerLabelHead, CosineHead)) or spec == LameHead()
         if own:
             torch.testing.assert_close(found, wanted.expand(4, 3))
         else:  # one bias for all: their mean probability

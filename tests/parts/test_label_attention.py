@@ -11,6 +11,7 @@ from attending.errors import ShapeError
 from attending.parts.masking import masked_mean
 from attending.records import Label, LabelSet
 from attending.specs import (
+    CosineAttention,
     CrossAttention,
     JointAttention,
     LsanAttention,
@@ -32,6 +33,7 @@ KINDS = {
     "cross-stacked": CrossAttention(heads=2, ffn=48, blocks=3),
     "softmax": SoftmaxAttention(),
     "softmax-sqrt": SoftmaxAttention(scale="sqrt"),
+    "cosine": CosineAttention(temperature=0.3),
     "projected": ProjectedAttention(size=20),
     "projected-wide": ProjectedAttention(scale="sqrt"),
     "position-bilinear": PositionBilinearAttention(label_tokens=6),
@@ -276,6 +278,29 @@ def test_projected_equals_the_slow_reference(kind, build, encoder):
     attended = run(part, states, labels)
     np.testing.assert_allclose(attended.context.detach().numpy(), context, atol=1e-5)
     np.testing.assert_allclose(attended.weights.detach().numpy(), weights, atol=1e-5)
+
+
+def test_cosine_equals_the_slow_reference(build, encoder):
+    part, states = build("cosine"), tokens(encoder.width)
+    labels = label_states(part)
+    h, u = arrays(states.states, labels.states)
+    context, weights = slow_attention(units(u), units(h), h, LENGTHS, 1 / 0.3)
+    attended = run(part, states, labels)
+    np.testing.assert_allclose(attended.context.numpy(), context, atol=1e-5)
+    np.testing.assert_allclose(attended.weights.numpy(), weights, atol=1e-5)
+
+
+def test_cosines_do_not_see_lengths_and_know_zeros(build, encoder):
+    part, states = build("cosine"), tokens(encoder.width)
+    labels = label_states(part)
+    loud = run(part, TokenStates(states.states * 40, states.mask), LabelStates(labels.states / 9))
+    torch.testing.assert_close(loud.weights, run(part, states, labels).weights)
+    silent = run(part, states, LabelStates(torch.zeros(1, encoder.width))).context[:, 0]
+    torch.testing.assert_close(silent, masked_mean(states.states, states.mask))
+
+
+def units(rows):
+    return rows / np.sqrt((rows**2).sum(axis=-1, keepdims=True))
 
 
 def test_a_label_of_zeros_reads_the_mean(build, encoder):

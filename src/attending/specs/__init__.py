@@ -18,6 +18,7 @@ from attending.specs.encoders import (
     PretrainedEncoder,
 )
 from attending.specs.heads import (
+    CosineHead,
     IdentityHead,
     LameHead,
     LinearHead,
@@ -27,6 +28,7 @@ from attending.specs.heads import (
 )
 from attending.specs.label_attention import (
     ClsPooling,
+    CosineAttention,
     CrossAttention,
     JointAttention,
     LastPooling,
@@ -102,6 +104,8 @@ __all__ = [
     "ClsPooling",
     "CnnEncoder",
     "ConvolvedDescriptions",
+    "CosineAttention",
+    "CosineHead",
     "CrossAttention",
     "CrossEntropy",
     "DescribedLabelStates",

@@ -77,6 +77,24 @@ class MatchHead(_Head):
         return ("label_states",)
 
 
+class CosineHead(_Head):
+    """How like its label a context is, beside each label's own weights: starts from the meaning."""
+
+    slot: ClassVar[str] = "head"
+    kind: Literal["cosine"] = "cosine"
+    temperature: float = Field(
+        0.1, gt=0, description="what cosines are divided by where training starts; it is learned"
+    )
+    vectors: bool = Field(
+        True, description="each label also weighs its context by a vector of its own, 0 at first"
+    )
+    dropout: float = Field(0.1, ge=0, lt=1, description="on the contexts that the vectors meet")
+
+    def needs(self) -> tuple[str, ...]:
+        """It reads the label vectors."""
+        return ("label_states",)
+
+
 class IdentityHead(Spec):
     """The context is the score: for label attention that scores by itself."""
 

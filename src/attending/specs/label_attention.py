@@ -107,6 +107,15 @@ class ProjectedAttention(LabelWiseAttention):
     )
 
 
+class CosineAttention(LabelWiseAttention):
+    """Softmax over each label's cosines with the tokens: what it means is where it looks (LEAM)."""
+
+    kind: Literal["cosine"] = "cosine"
+    temperature: float = Field(
+        0.05, gt=0, description="what cosines are divided by; the smaller, the fewer tokens count"
+    )
+
+
 class JointAttention(LabelWiseAttention):
     """Projected attention of groups of labels first; what they find is told to every label."""
 

@@ -26,6 +26,7 @@ from attending.parts.planting.ranker import Ranker
 from attending.parts.shortlist import Shortlist
 from attending.recipe import Recipe
 from attending.records import Document, LabelSet, is_blank
+from attending.training.centre import centre, centre_rows
 from attending.training.interruption import Interruption
 from attending.training.lesson import Lesson, parameter_count, passes_of
 from attending.training.passes import passes
@@ -98,10 +99,13 @@ def train_network(
     if getattr(recipe["encoder"], "word_embeddings", None) == "trained":
         network.encoder.train_only(_ids_in_use(model, examples))
     model.decision, model.held = decision, held
+    first = centre_rows(network, rows.train, seed)
     plan = _plan(model, examples, held, rows.development, seed, folder, listener)
     trainer = registry.build(plan.spec, network=network, plan=plan)
     with getattr(network.encoder, "remembering", nullcontext)():
         if not resume:
+            if first:
+                centre(model, first)
             rehearse(trainer)
         run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
@@ -113,6 +117,7 @@ def train_network(
         **({} if lesson is None else _of_student(model, unanswered)),
         **plan.facts,
         **({"ranking": of_planting} if of_planting else {}),
+        **({"centred_on": len(first)} if first else {}),
         **({"shortlist": listed.kept(rows.development, labels)} if listed else {}),
         "skipped_steps": trainer.skipped,
         "rows_without_text": len(read) - len(examples) - unanswered,
