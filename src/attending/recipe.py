@@ -212,8 +212,10 @@ class Recipe:
         faults: list[str] = []
         for key, value in sorted(settings.items(), key=lambda kv: not kv[0].endswith(".kind")):
             slot, _, name = key.partition(".")
-            if slot not in registry.slots() or not name:
+            if slot not in registry.slots():
                 faults.append(f'"{key}": no slot "{slot}".{nearest(slot, registry.slots())}')
+            elif not name:
+                faults.append(f'"{slot}" is a slot, name a setting of it, such as {slot}.kind')
             elif name == "kind":
                 table[slot] = {"kind": value}
             else:
