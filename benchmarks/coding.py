@@ -107,7 +107,7 @@ TABLES = {
         {
             "encoder-baseline": _WINDOW,
             "label-description-as-published": {**_SHORT, **_NEW, "label_states.sampled": 8},
-            "label-description": _SHORT,
+            "label-description": {**_SHORT, "training.sampled_labels": 256},
             "lame-evidence": _SAMPLED,
             LAME_CARVED: {**_SAMPLED, "lexical.tune": "development"},
         },

@@ -1,0 +1,106 @@
+"""What `lame-cosine` knows before any training, by how sharply labels attend.
+
+    python benchmarks/labels.py --data-root DATA
+    python benchmarks/meaning.py --data-root DATA          # writes docs/results/meaning.md
+
+No network is trained here. Of each corpus up to 200 documents are drawn; each label is scored by
+the cosine of its name and description with what it attends to, less that cosine's mean over 250
+other documents, whose labels nobody looks at. Mean average precision of the ranking of all labels.
+Documents of test sets are left out where a corpus has any of its own.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.metrics import label_ranking_average_precision_score
+
+from attending.classifier import resolve_recipe
+from attending.data.corpora import load_corpus
+from attending.data.labels import load_labels
+from attending.models.network import Network
+from attending.models.neural import NeuralModel
+from attending.records import Document, LabelSet
+from attending.training.centre import centre
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "results" / "meaning.md"
+TEMPERATURES = (None, 0.4, 0.2, 0.1, 0.05, 0.025)
+"""``None``: all tokens alike, which is the mean."""
+ROWS = 200
+
+
+def corpora(root: Path) -> dict[str, tuple[Sequence[Document], LabelSet]]:
+    """Load documents with labels, and what the labels mean."""
+    own = HERE / "labels"
+    hoc = load_corpus(root / "hoc/hoc.jsonl.gz", id="pmid", label="labels")
+    abstracts = load_corpus(own / "built/abstracts.jsonl", label="labels")
+    codiesp = load_corpus(
+        root / "codiesp/codiesp.jsonl.gz",
+        where={"split": "train"},
+        text="text_en_mt",
+        label="codes_D",
+    )
+    return {
+        "bundled messages (3 labels)": (load_corpus("portal").documents, load_labels("portal")),
+        "medical abstracts (5)": (abstracts.documents, load_labels(own / "abstracts.toml")),
+        "hallmarks of cancer (10)": (hoc.documents, load_labels(own / "hoc.toml")),
+        "CodiEsp, English (1,767)": (codiesp.documents, load_labels(own / "built/codiesp.jsonl")),
+    }
+
+
+def untrained(labels: LabelSet) -> NeuralModel:
+    """Build the recipe's network as it is before training, without shares of labels."""
+    settings = {"encoder.frozen": True, "windows.max_tokens": 256}
+    recipe = resolve_recipe("lame-cosine", None, settings, "multi")
+    return NeuralModel(recipe, labels, Network(recipe, labels))
+
+
+def precision(model: NeuralModel, documents: Sequence[Document]) -> float:
+    """Return the mean average precision of all labels' ranking."""
+    place = {label: i for i, label in enumerate(model.labels.ids)}
+    truth = np.zeros((len(documents), len(place)), dtype=int)
+    for row, document in zip(truth, documents, strict=True):
+        row[[place[x] for x in document.labels or () if x in place]] = 1
+    scores = np.stack([s.logits for s in model.scores(documents) if s.logits is not None])
+    return float(label_ranking_average_precision_score(truth, scores))
+
+
+def row(documents: Sequence[Document], labels: LabelSet) -> list[float]:
+    """Measure one corpus at each temperature."""
+    known = set(labels.ids)
+    wanted = [d for d in documents if d.text.strip() and known & set(d.labels or ())]
+    order = np.random.default_rng(0).permutation(len(wanted))
+    scored = [wanted[i] for i in order[:ROWS]]
+    others = [wanted[i] for i in order[ROWS : 2 * ROWS]]
+    model, found = untrained(labels), []
+    with model.network.encoder.remembering():
+        for temperature in TEMPERATURES:
+            model.network.label_attention.temperature = temperature or 1e6
+            centre(model, others)
+            found.append(precision(model, scored))
+    return found
+
+
+def main() -> None:
+    """Measure, print a line a corpus, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    heads = ["all tokens alike", *(f"{t:g}" for t in TEMPERATURES if t is not None)]
+    lines = ["| Corpus | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for name, (documents, labels) in corpora(given.data_root).items():
+        found = row(documents, labels)
+        lines.append(f"| {name} | " + " | ".join(f"{x:.3f}" for x in found) + " |")
+        print(lines[-1], flush=True)
+    text = (HERE / "pages" / "meaning.md").read_text(encoding="utf-8")
+    PAGE.write_text(text.replace("{table}", "\n".join(lines)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
