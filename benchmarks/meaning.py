@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score
 
 from attending.classifier import resolve_recipe
@@ -59,14 +60,23 @@ def untrained(labels: LabelSet) -> NeuralModel:
     return NeuralModel(recipe, labels, Network(recipe, labels))
 
 
-def precision(model: NeuralModel, documents: Sequence[Document]) -> float:
-    """Return the mean average precision of all labels' ranking."""
-    place = {label: i for i, label in enumerate(model.labels.ids)}
-    truth = np.zeros((len(documents), len(place)), dtype=int)
+def truth_of(documents: Sequence[Document], labels: LabelSet) -> NDArray[np.int64]:
+    """Return which labels documents have, (N, L)."""
+    place = {label: i for i, label in enumerate(labels.ids)}
+    truth = np.zeros((len(documents), len(place)), dtype=np.int64)
     for row, document in zip(truth, documents, strict=True):
         row[[place[x] for x in document.labels or () if x in place]] = 1
-    scores = np.stack([s.logits for s in model.scores(documents) if s.logits is not None])
-    return float(label_ranking_average_precision_score(truth, scores))
+    return truth
+
+
+def by_nothing(truth: NDArray[np.int64], others: NDArray[np.int64]) -> list[float]:
+    """Return the precision of rankings that read no text: drawn, and by frequency in others."""
+    random = np.random.default_rng(0)
+    drawn = [
+        label_ranking_average_precision_score(truth, random.random(truth.shape)) for _ in range(20)
+    ]
+    counts = np.broadcast_to(others.sum(axis=0), truth.shape)
+    return [float(np.mean(drawn)), float(label_ranking_average_precision_score(truth, counts))]
 
 
 def row(documents: Sequence[Document], labels: LabelSet) -> list[float]:
@@ -76,12 +86,15 @@ def row(documents: Sequence[Document], labels: LabelSet) -> list[float]:
     order = np.random.default_rng(0).permutation(len(wanted))
     scored = [wanted[i] for i in order[:ROWS]]
     others = [wanted[i] for i in order[ROWS : 2 * ROWS]]
-    model, found = untrained(labels), []
+    truth = truth_of(scored, labels)
+    found = by_nothing(truth, truth_of(others, labels))
+    model = untrained(labels)
     with model.network.encoder.remembering():
         for temperature in TEMPERATURES:
             model.network.label_attention.temperature = temperature or 1e6
             centre(model, others)
-            found.append(precision(model, scored))
+            scores = np.stack([s.logits for s in model.scores(scored) if s.logits is not None])
+            found.append(float(label_ranking_average_precision_score(truth, scores)))
     return found
 
 
@@ -92,7 +105,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    heads = ["all tokens alike", *(f"{t:g}" for t in TEMPERATURES if t is not None)]
+    heads = [
+        "drawn",
+        "most frequent first",
+        "all tokens alike",
+        *(f"{t:g}" for t in TEMPERATURES if t is not None),
+    ]
     lines = ["| Corpus | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
     for name, (documents, labels) in corpora(given.data_root).items():
         found = row(documents, labels)
