@@ -14,13 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attending.errors import ShapeError
 from attending.parts.encoders import Encoder
-from attending.parts.heads import ALL
-from attending.parts.label_attention import LabelWise, Prepared, attend
+from attending.parts.heads import ALL, require_same_width
+from attending.parts.label_attention import Prepared, Softmax
 from attending.records import LabelSet
 from attending.specs import CosineAttention, CosineHead
-from attending.tensors import Attended, LabelStates, TokenStates
+from attending.tensors import LabelStates, TokenStates
 
 
 def unit(vectors: Tensor) -> Tensor:
@@ -28,7 +27,7 @@ def unit(vectors: Tensor) -> Tensor:
     return functional.normalize(vectors.float(), dim=-1)
 
 
-class Cosine(LabelWise):
+class Cosine(Softmax):
     """Softmax over the cosines of a label's vector and the token states, over a temperature.
 
     Source: LEAM (Wang et al. 2018), section 3, whose compatibility of labels and words is this
@@ -37,28 +36,16 @@ class Cosine(LabelWise):
     cosine of all labels and makes one context; the temperature is ours. Padding is masked.
     """
 
-    takes_bias = True
-
     def __init__(self, width: int, temperature: float) -> None:
-        super().__init__()
-        self.width = self.label_width = width
-        self.temperature = temperature
+        super().__init__(width, 1 / temperature)
 
     def prepare(self, tokens: TokenStates) -> Prepared:
         """Return token states at length 1 as keys, and as they are as values."""
         return Prepared(unit(tokens.states), tokens.states.float(), tokens.mask)
 
-    def forward(
-        self,
-        prepared: Prepared,
-        labels: LabelStates,
-        weights: bool = True,
-        bias: Tensor | None = None,
-    ) -> Attended:
-        """Attend for labels (l, H): context (B, l, H), weights (B, l, T)."""
-        queries = unit(self.queries(labels))
-        context, found = attend(queries, prepared, 1 / self.temperature, bias)
-        return Attended(context, found if weights else None)
+    def queries(self, labels: LabelStates) -> Tensor:
+        """Return the label vectors (l, H) at length 1."""
+        return unit(super().queries(labels))
 
 
 class CosineMatch(nn.Module):
@@ -120,13 +107,7 @@ class CosineMatch(nn.Module):
         Raises:
             ShapeError: If contexts and labels are of different width.
         """
-        if labels.states.shape[-1] != context.shape[-1]:
-            raise ShapeError(
-                'head "cosine" compares contexts with label vectors of the same width',
-                found=f"{context.shape[-1]} and {labels.states.shape[-1]}",
-                allowed="equal widths",
-                step="Use a label attention that keeps the width, or another head.",
-            )
+        require_same_width("cosine", context, labels)
         cosines = (unit(context) * unit(labels.states)).sum(dim=-1)
         if self._seen is not None:
             total, count = self._seen

@@ -50,6 +50,21 @@ def _mean_logit(logits: Tensor) -> Tensor:
     return torch.logit(torch.sigmoid(logits.double()).mean()).float()
 
 
+def require_same_width(head: str, context: Tensor, labels: LabelStates) -> None:
+    """Refuse contexts (B, l, H') and label vectors (l, H) of different width.
+
+    Raises:
+        ShapeError: If they are.
+    """
+    if labels.states.shape[-1] != context.shape[-1]:
+        raise ShapeError(
+            f'head "{head}" compares contexts with label vectors of the same width',
+            found=f"{context.shape[-1]} and {labels.states.shape[-1]}",
+            allowed="equal widths",
+            step="Use a label attention that keeps the width, or another head.",
+        )
+
+
 class Linear(nn.Module):
     """Optional dense tanh layer, dropout, one linear map: (N, H) to (N, L)."""
 
@@ -231,13 +246,7 @@ class Match(nn.Module):
         context = self.dropout(context)
         if self.map is not None:
             context = self.map(context)
-        if labels.states.shape[-1] != context.shape[-1]:
-            raise ShapeError(
-                'head "match" compares contexts with label vectors of the same width',
-                found=f"{context.shape[-1]} and {labels.states.shape[-1]}",
-                allowed="equal widths",
-                step="Use a label attention that keeps the width, or another head.",
-            )
+        require_same_width("match", context, labels)
         return torch.einsum("blh,lh->bl", context, labels.states) * self.scale + self.bias
 
 

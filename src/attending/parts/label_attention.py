@@ -110,12 +110,12 @@ class Softmax(LabelWise):
         weights: bool = True,
         bias: Tensor | None = None,
     ) -> Attended:
-        """Attend for labels (l, H): context (B, l, H), weights (B, l, T)."""
+        """Attend for labels (l, label_width): context (B, l, H), weights (B, l, T)."""
         context, found = attend(self.queries(labels), prepared, self.scale, bias)
         return Attended(context, found if weights else None)
 
 
-class Projected(LabelWise):
+class Projected(Softmax):
     """Softmax over u . tanh(W h): label vectors live in a space of their own, of K dimensions.
 
     Source: LAAT (Vu et al. 2020), equations 3 to 5; W without bias and drawn from N(0, 0.03^2) as
@@ -123,29 +123,15 @@ class Projected(LabelWise):
     is the label attention of PLM-ICD.
     """
 
-    takes_bias = True
-
     def __init__(self, width: int, size: int, scale: float = 1.0) -> None:
-        super().__init__()
-        self.width, self.label_width = width, size
-        self.scale = scale
+        super().__init__(width, scale)
+        self.label_width = size
         self.project = nn.Linear(width, size, bias=False)
         nn.init.normal_(self.project.weight, std=LAAT_SPREAD)
 
     def prepare(self, tokens: TokenStates) -> Prepared:
         """Return keys tanh(W h), (B, T, K), and the token states as values."""
         return Prepared(torch.tanh(self.project(tokens.states)), tokens.states, tokens.mask)
-
-    def forward(
-        self,
-        prepared: Prepared,
-        labels: LabelStates,
-        weights: bool = True,
-        bias: Tensor | None = None,
-    ) -> Attended:
-        """Attend for labels (l, K): context (B, l, H), weights (B, l, T)."""
-        context, found = attend(self.queries(labels), prepared, self.scale, bias)
-        return Attended(context, found if weights else None)
 
 
 def scale_of(kind: str, width: int) -> float:

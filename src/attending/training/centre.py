@@ -28,11 +28,14 @@ def centre_rows(network: Network, rows: Sequence[Document], seed: int) -> list[D
 @torch.no_grad()
 def centre(model: NeuralModel, rows: Sequence[Document]) -> None:
     """Let the head of an untrained network measure what it makes of rows, without dropout."""
+    if not rows:
+        return
     network = model.network
     windowed = [w for w in model.windower([d.text for d in rows]) if w.windows]
     before = network.training
     network.eval()
     with network.head.measuring():
         for group in by_length([w.length for w in windowed], _BATCH):
-            network(collate([windowed[i] for i in group], model.pad, join=network.joins))
+            batch = collate([windowed[i] for i in group], model.pad, join=network.joins)
+            network(batch.to(network.device))
     network.train(before)

@@ -104,8 +104,7 @@ def train_network(
     trainer = registry.build(plan.spec, network=network, plan=plan)
     with getattr(network.encoder, "remembering", nullcontext)():
         if not resume:
-            if first:
-                centre(model, first)
+            centre(model, first)
             rehearse(trainer)
         run_to_end(trainer, folder, resume)
     network = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False).cpu()
@@ -121,14 +120,15 @@ def train_network(
         **({"shortlist": listed.kept(rows.development, labels)} if listed else {}),
         "skipped_steps": trainer.skipped,
         "rows_without_text": len(read) - len(examples) - unanswered,
-        "label_state_notes": [
-            note
-            for part in (network.label_states, network.descriptions, words)
-            for note in getattr(part, "notes", ())
-        ],
+        "label_state_notes": _notes(network.label_states, network.descriptions, words),
         "encoder_notes": [*getattr(network.encoder, "notes", ()), *taken],
     }
     return model, facts
+
+
+def _notes(*parts: object) -> list[str]:
+    """Return what parts say that a person should know of the labels' texts."""
+    return [note for part in parts for note in getattr(part, "notes", ())]
 
 
 def _words(
