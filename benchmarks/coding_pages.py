@@ -2,6 +2,7 @@
 
 from coding import read
 from coding_page import (
+    Cell,
     Column,
     buckets,
     by_recipe,
@@ -45,6 +46,15 @@ _TABLE_5 = (
     ("label attention 150/15", ".482", ".053", ".672", ".099", "70", "76"),
     ("no label attention, 200", ".48", ".068", ".646", ".124", "52", "52"),
 )
+_FIFTH: list[Column] = [
+    ("MAP, as the shared task", metric("map_cantemist"), ".3f"),
+    ("MAP", metric("map"), ".3f"),
+    ("F1", lambda c: c["without"]["figures"]["micro_f1"], ".3f"),
+    ("precision", lambda c: c["without"]["figures"]["micro_precision"], ".3f"),
+    ("recall", lambda c: c["without"]["figures"]["micro_recall"], ".3f"),
+    ("codes a document", variety("labels_per_document"), ".1f"),
+    ("unique codes", variety("unique_labels"), ".0f"),
+]
 _TABLE_4 = {
     "paper, label attention": ((0.502, 0.24), (0.233, 0.13), (0.062, 0.06)),
     "paper, baseline": ((0.516, 0.16), (0.251, 0.09), (0.077, 0.05)),
@@ -121,14 +131,36 @@ def _removed() -> list[str]:
 
 
 def _fifth() -> list[str]:
-    rows = [[f"paper: {n}", m, f, p, r, k, u] for n, m, p, r, f, k, u in _TABLE_5]
+    rows = [[f"paper: {n}", m, "", f, p, r, k, u] for n, m, p, r, f, k, u in _TABLE_5]
+    ours: dict[str, list[Cell]] = {}
+    for cell in read("cantemist-test"):
+        ours.setdefault(cell["recipe"], []).append(cell)
+    for recipe, cells in ours.items():
+        values = [mean(cells, get) for _, get, _ in _FIFTH]
+        texts = [
+            "" if v is None else format(v, how)
+            for v, (_, _, how) in zip(values, _FIFTH, strict=True)
+        ]
+        rows.append([f"`{recipe}`", *texts])
+    own = (
+        [
+            "Ours were trained on `train`, `dev1` chose the epoch and the threshold, and the test "
+            "set was scored once, when nothing was to be chosen any more. MAP as the shared task "
+            "counts it ranks only the codes that were given; the other ranks all of them.",
+            "",
+        ]
+        if ours
+        else []
+    )
     return [
-        "## The paper's Table 5, for reference",
+        "## The paper's Table 5: the test set",
         "",
-        "On the **test** set, trained on `train` and `dev1`, F1 without 8000/6; ours come last. "
-        "With label attention 150/15 the first 15 codes are the same for all 300 documents.",
+        "Rows of the paper were trained on `train` and `dev1`. F1, precision and recall are "
+        "without 8000/6. With label attention 150/15 the first 15 codes are the same for all 300 "
+        "documents.",
         "",
-        *grid(["", "MAP", "F1", "precision", "recall", "codes a document", "unique codes"], rows),
+        *grid(["", *(title for title, _, _ in _FIFTH)], rows),
+        *own,
     ]
 
 

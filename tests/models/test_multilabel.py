@@ -1,5 +1,7 @@
 """Any number of labels a document: layouts, label states from texts, chunks, evidence, folders."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -179,6 +181,31 @@ def test_between_refreshes_only_labels_of_the_batch_and_samples_send_gradients(t
         moved.append(rows)
     assert all(rows[0] for rows in moved)
     assert all(1 <= sum(rows) <= 2 for rows in moved)
+
+
+@pytest.mark.parametrize("sampled", [1, 2])
+def test_on_average_sampled_labels_move_the_encoder_as_all_would(tiny_recipe, monkeypatch, sampled):
+    targets = torch.tensor([[1.0, 0, 0, 0]])
+    pull = torch.randn(len(LABELS), 32, generator=torch.Generator().manual_seed(5))
+    orders = list(itertools.permutations(range(len(LABELS))))
+
+    def gradient(states):
+        out = states(targets).states
+        bias = states._encoder[0].model.encoder.layer[0].output.dense.bias
+        return torch.autograd.grad((out * pull[:, : out.shape[1]]).sum(), bias)[0], out
+
+    wanted, whole = gradient(described(tiny_recipe, **{"label_states.refresh": 1}))
+    for unbiased in (None, True, False):
+        changes = {"label_states.sampled": sampled, "label_states.unbiased": unbiased}
+        states, found = described(tiny_recipe, **changes), []
+        for order in orders:
+            with monkeypatch.context() as patched:
+                patched.setattr(torch, "randperm", lambda n, order=order: torch.tensor(order))
+                moved, out = gradient(states)
+            assert torch.allclose(out, whole, atol=1e-5)
+            found.append(moved)
+        mean = torch.stack(found).mean(dim=0)
+        assert torch.allclose(mean, wanted, atol=1e-4) == (unbiased is not False)
 
 
 def test_cached_label_states_equal_fresh_ones_while_weights_stand(tiny_recipe):

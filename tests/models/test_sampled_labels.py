@@ -110,7 +110,7 @@ def test_labels_that_are_encoded_anew_are_of_the_step(tiny_recipe, monkeypatch):
     states(targets)
     for _ in range(5):
         sample = label_sample(targets, len(LABELS), 4)
-        chosen = states._chosen(targets, sample).tolist()
+        chosen = states._chosen(targets, sample)[0].tolist()
         assert len(chosen) == 3 and 3 in chosen
         assert set(chosen) <= set(sample.which.tolist())
 

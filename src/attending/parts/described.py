@@ -4,6 +4,11 @@ Encoding every description in every step is what stopped the authors of label-de
 attention at 623 labels. Here all labels are encoded once every few steps, without gradient; in
 between only the labels of the batch and some others are, with gradient. For prediction all are
 encoded once in all, and the result is saved with the model.
+
+A batch's own labels are pulled towards its documents and the others pushed away from them. If all
+of the first but few of the others send gradients, the encoder learns to say the same of every
+label. So each of the others that is encoded anew counts as often as it must to stand for those
+that are not (``unbiased``; switched off, each counts for itself).
 """
 
 from collections.abc import Sequence
@@ -88,13 +93,20 @@ class DescribedLabels(nn.Module):
         if due:
             self._encode_all()
             self.ready.fill_(False)
-        chosen = self._chosen(targets, sample)
+        chosen, counts = self._chosen(targets, sample)
         fresh = self._encode(self.ids[chosen], self.mask[chosen])
         kept = self.kept.clone()
         self.kept[chosen] = fresh.detach()
+        if self.spec.unbiased is not False:
+            fresh = _weighed(fresh, counts)
         return self._states(kept.index_copy(0, chosen, fresh))
 
-    def _chosen(self, targets: Tensor | None, sample: LabelSample | None) -> Tensor:
+    def _chosen(self, targets: Tensor | None, sample: LabelSample | None) -> tuple[Tensor, Tensor]:
+        """Return what is encoded anew, rising positions (n,), and how many each stands for (n,).
+
+        All others have the same chance to be drawn. So what stands for many of them is that
+        chance's inverse; a label of the batch, drawn or not, stands for itself.
+        """
         count, device = len(self.ids), self.ids.device
         wanted = torch.zeros(count, dtype=torch.bool, device=device)
         if targets is not None:
@@ -104,8 +116,13 @@ class DescribedLabels(nn.Module):
                 else (targets > 0).any(dim=0)
             )
         others = torch.randperm(count).to(device) if sample is None else sample.others
-        wanted[others[: self.spec.sampled]] = True
-        return torch.nonzero(wanted).flatten()
+        drawn = others[: self.spec.sampled]
+        counts = torch.ones(count, device=device)
+        counts[drawn] = len(others) / max(len(drawn), 1)
+        counts[wanted] = 1.0
+        wanted[drawn] = True
+        chosen = torch.nonzero(wanted).flatten()
+        return chosen, counts[chosen]
 
     def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Encode label texts, ids and mask (N, M); returns (N, H) or (N, M, H)."""
@@ -140,6 +157,13 @@ class DescribedLabels(nn.Module):
             return LabelStates(kept)
         first = kept[:, 0] if self.spec.pool == "cls" else masked_mean(kept, self.mask)
         return LabelStates(first, kept, self.mask)
+
+
+def _weighed(states: Tensor, counts: Tensor) -> Tensor:
+    """Return states (N, ...) as they are, whose gradients count ``counts`` (N,) times."""
+    fixed = states.detach()
+    shape = (-1, *[1] * (states.ndim - 1))
+    return fixed + counts.to(states.dtype).view(shape) * (states - fixed)
 
 
 def ids_of_texts(states: nn.Module | None) -> set[int]:

@@ -59,4 +59,9 @@ class DescribedLabelStates(Spec):
         "the batch and sampled others are encoded anew, and only these send gradients",
     )
     sampled: int = Field(16, ge=0, description="other labels that are encoded anew in each step")
+    unbiased: bool | None = Field(
+        None,
+        description="the gradients of sampled labels stand for those not encoded anew, too, so "
+        "that on average the encoder is moved as by refresh = 1; unset: yes",
+    )
     frozen: bool = Field(False, description="encode once, before training, and never again")
