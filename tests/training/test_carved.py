@@ -1,4 +1,4 @@
-"""Thresholds tuned on carved-off rows are moved by what words alone say carving did to them."""
+"""Thresholds of models that listen to words: carved-off rows choose them with all others."""
 
 from math import log
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from attending.evaluation.steadied import steadied_threshold
 from attending.models.base import keepable
 from attending.models.store import load_model, save_model
 from attending.parts.decoders import Decision
@@ -49,25 +50,15 @@ def make(tiny_recipe):
     return fitted
 
 
-def best(probabilities, truth):
-    """Find the best cut for micro-F1 by trying every score, the slow way."""
-    tried = {}
-    for cut in np.unique(probabilities):
-        given = probabilities >= cut
-        tried[float(cut)] = 2 * (given & truth).sum() / (given.sum() + truth.sum())
-    top = max(tried.values())
-    cut = max(c for c, f in tried.items() if f > top - 1e-12)
-    below = probabilities[probabilities < cut]
-    return (cut + below.max()) / 2 if below.size else cut
-
-
-def test_it_moves_by_what_all_rows_choose_otherwise_than_those_carved_off(make, monkeypatch):
+def test_it_moves_to_what_words_of_all_rows_and_the_network_of_those_carved_off_say(
+    make, monkeypatch
+):
     seen = {}
     effect = carved._effect
 
-    def kept(model, held, decision, rows, metric, seed):
-        seen.update(model=model, held=held, decision=decision, rows=rows)
-        return effect(model, held, decision, rows, metric, seed)
+    def kept(model, held, decision, rows, scored, seed):
+        seen.update(model=model, held=held, decision=decision, rows=rows, scored=scored)
+        return effect(model, held, decision, rows, scored, seed)
 
     monkeypatch.setattr(carved, "_effect", kept)
     fitted = make()
@@ -76,16 +67,17 @@ def test_it_moves_by_what_all_rows_choose_otherwise_than_those_carved_off(make, 
     assert len(rows.development) >= 5 and len(rows.train) + len(rows.development) == len(ROWS)
     # No carved-off row has a finding that no other row has: that is what is wrong with them.
     assert not {i for d in rows.development for i in d.labels} & set(RARE)
-    trained = carved._probabilities(model, decision, seen["held"], range(len(rows.train)))
-    few = carved._probabilities(
+    more = carved._probabilities(model, decision, seen["held"], range(len(rows.train)))
+    words = carved._probabilities(
         model, decision, model.words.scores(rows.development), range(len(rows.development))
     )
-    own = [carved.truth_of(part, LABELS) for part in (rows.train, rows.development)]
-    every = best(np.concatenate([trained, few]), np.concatenate(own))
-    wanted = log(every / (1 - every)) - log_odds(best(few, own[1]))
-    assert wanted and model.facts[MOVED] == pytest.approx(wanted, abs=1e-6)
+    own = np.stack([decision.probabilities(s.logits) for s in seen["scored"]])
+    assert not np.array_equal(own, words)
+    truth, more_truth = (carved.truth_of(part, LABELS) for part in (rows.development, rows.train))
+    cut = steadied_threshold(own, words, truth, more, more_truth, seed=1)
+    assert model.facts[MOVED] == pytest.approx(log_odds(cut) - log_odds(decision.threshold))
     assert model.decision == moved(decision, model.facts[MOVED])
-    assert model.decision.threshold != decision.threshold
+    assert model.decision.threshold == pytest.approx(cut) != decision.threshold
     assert model.held is None
     said = f"the threshold is {model.decision.threshold:.2f} in place of {decision.threshold:.2f}"
     assert any(note.startswith(said) for note in fitted.notes)
@@ -124,6 +116,7 @@ def test_it_stays_where_rows_are_given_or_it_is_told_to_or_no_words_are_heard(ma
         make(development=NEW),
         make(**{"lexical.tune": "development"}),
         make(**{"decoder.tune": "none"}),
+        make(**{"decoder.metric": "macro_f1"}),
         make(**{"lexical.weight": 0, "lexical.synonyms": 0, "label_states.synonyms": 0}),
         make(name="lame"),
     ):

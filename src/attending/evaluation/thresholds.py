@@ -62,7 +62,7 @@ def best_threshold(
     figures = (_micro if metric == "micro_f1" else _macro)(table, tried)
     best = int(np.flatnonzero(figures >= figures.max() - _SAME)[-1])
     below = [b.scores[b.scores < tried[best]].max(initial=-np.inf) for b in table.blocks()]
-    return Threshold(_between(float(max(below)), float(tried[best])), float(figures[best]))
+    return Threshold(between(float(max(below)), float(tried[best])), float(figures[best]))
 
 
 def per_label_thresholds(
@@ -162,7 +162,7 @@ def recall_floor_threshold(
     taken = values >= lowest
     caught = int((taken & true).sum())
     return RecallPoint(
-        threshold=_between(float(values[~taken].max(initial=-np.inf)), lowest),
+        threshold=between(float(values[~taken].max(initial=-np.inf)), lowest),
         rows=len(values),
         positives=positives,
         alerts=int(taken.sum()),
@@ -280,10 +280,10 @@ def _own_best(scores: FloatArray, true: BoolArray, support: int) -> float:
     f1 = 2 * hits[last] / (last + 1 + support)
     best = int(np.argmax(f1))
     below = float(sorted_[last[best + 1]]) if best + 1 < last.size else -np.inf
-    return _between(below, float(sorted_[last[best]]))
+    return between(below, float(sorted_[last[best]]))
 
 
-def _between(below: float, lowest: float) -> float:
+def between(below: float, lowest: float) -> float:
     """Return a threshold that takes ``lowest`` and leaves ``below`` (-inf: leaves nothing)."""
     if below == -np.inf:
         return lowest / 2 if lowest > 0 else lowest

@@ -1,8 +1,10 @@
-"""What carving rows off does to a threshold, and how that is taken off again.
+"""A threshold that rows carved off chose, and what the words of all training rows say to it.
 
 A row that holds the only example of a label is never carved off, so carved-off rows are easier
-than new documents and a threshold that is tuned on them is too high. What words say of a training
-row, by a view that had not seen it, is as for a new document; so the words alone tell how much.
+than new documents; and where rows are few they are very few: eleven of five hundred choose
+anything. What words say of a training row, by a view that had not seen it, is as for a new
+document. So words alone tell how many labels a threshold gives, and how many rightly, and the rows
+carved off what the network changes in that; see ``steadied_threshold``.
 
 Letters: N rows, L labels.
 """
@@ -14,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attending.evaluation.thresholds import Metric, best_threshold
-from attending.models.base import keepable
+from attending.evaluation.steadied import steadied_threshold
+from attending.models.base import Scored, keepable
 from attending.models.neural import NeuralModel
 from attending.parts.decoders import Decision
 from attending.parts.lexical import LexicalScores
@@ -23,7 +25,7 @@ from attending.parts.lexical_mixture import matches_of
 from attending.recipe import Recipe
 from attending.records import is_blank
 from attending.training.rows import Rows, listens
-from attending.training.score import truth_of
+from attending.training.score import answered_multilabel, truth_of
 from attending.training.settle import MOVED, log_odds, moved
 
 _AT_ONCE = 256
@@ -33,29 +35,30 @@ def undo_carving(
     model: Any,
     decision: Decision,
     rows: Rows | None,
+    scored: Sequence[Scored],
     recipe: Recipe,
     seed: int,
     facts: dict[str, Any],
 ) -> tuple[Decision, str | None]:
     """Return the decision of a neural model with its threshold moved, and a note that says so.
 
-    As it is where the recipe has no words, no tuned threshold, or doesn't ask for it
-    (``lexical.tune``), and where no rows were carved off (``rows`` is ``None``). What the model
-    held for this is let go.
+    As it is where the recipe has no words, no threshold tuned for micro-F1, or doesn't ask for it
+    (``lexical.tune``), and where no rows were carved off (``rows`` is ``None``). ``scored`` are
+    the model's scores of those. What the model held for this is let go.
     """
     held, model.held = model.held, None
     decoder = recipe["decoder"]
-    tuned = decoder.kind == "threshold" and decoder.tune != "none"
+    tuned = decoder.kind == "threshold" and decoder.tune != "none" and decoder.metric == "micro_f1"
     wanted = tuned and listens(recipe) and recipe["lexical"].tune == "cross-fitted"
     if rows is None or held is None or not wanted:
         return decision, None
-    facts[MOVED] = _effect(model, held, decision, rows, decoder.metric, seed)
+    facts[MOVED] = _effect(model, held, decision, rows, scored, seed)
     if not facts[MOVED]:
         return decision, None
     found = moved(decision, facts[MOVED])
     return found, (
         f"the threshold is {found.threshold:.2f} in place of {decision.threshold:.2f}, which the "
-        "rows carved off chose: none of them has a label's only example, so they are too easy"
+        "rows carved off chose: they are few and none of them has a label's only example"
     )
 
 
@@ -64,29 +67,30 @@ def _effect(
     held: LexicalScores,
     decision: Decision,
     rows: Rows,
-    metric: Metric,
+    scored: Sequence[Scored],
     seed: int,
 ) -> float:
     """Return the log-odds by which all rows choose another threshold than those carved off.
 
-    Both are the best thresholds of words alone, as the model mixes them in, with the network
-    silent: training rows are scored by views that had not seen them, and of more than memory
-    allows some are drawn. 0 where either can't be found.
+    Words alone are as the model mixes them in, with the network silent: training rows are scored
+    by views that had not seen them, and of more than memory allows some are drawn. 0 where the
+    rows carved off can't choose.
     """
-    words = model.words
-    if words is None or not rows.development:
+    logits, truth = answered_multilabel(scored, rows.development, model.labels)
+    if model.words is None or not truth.any():
         return 0.0
+    unseen = [d for d, s in zip(rows.development, scored, strict=True) if s.logits is not None]
     readable = [i for i, d in enumerate(rows.train) if not is_blank(d.text)]
     some = keepable(readable, len(model.labels), seed)
-    trained = _probabilities(model, decision, held, some)
-    unseen = [d for d in rows.development if not is_blank(d.text)]
-    carved = _probabilities(model, decision, words.scores(unseen), range(len(unseen)))
-    own = truth_of([rows.train[i] for i in some], model.labels), truth_of(unseen, model.labels)
-    every = best_threshold(np.concatenate([trained, carved]), np.concatenate(own), metric)
-    few = best_threshold(carved, own[1], metric)
-    if every.reason is not None or few.reason is not None:
-        return 0.0
-    return log_odds(every.value) - log_odds(few.value)
+    found = steadied_threshold(
+        decision.probabilities(logits),
+        _probabilities(model, decision, model.words.scores(unseen), range(len(unseen))),
+        truth,
+        _probabilities(model, decision, held, some),
+        truth_of([rows.train[i] for i in some], model.labels),
+        seed=seed,
+    )
+    return log_odds(found) - log_odds(decision.threshold)
 
 
 def _probabilities(

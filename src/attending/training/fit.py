@@ -112,7 +112,7 @@ def fit(
         from attending.training.carved import undo_carving
 
         carved = rows if development is None else None
-        decision, why = undo_carving(model, decision, carved, recipe, seed, facts)
+        decision, why = undo_carving(model, decision, carved, scored, recipe, seed, facts)
         notes += [why] if why else []
     model.decision = decision
     known = DevelopmentScores.of(
