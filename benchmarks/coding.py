@@ -263,21 +263,27 @@ def balanced(
     Balanced cross-entropy weighs a document's right codes alpha = (C - n) / n times, n of C codes
     being right. Where the truth is p it learns q = alpha p / (alpha p + 1 - p): a cut at q = 1/2 is
     one at p = 1 / (1 + alpha) = n / C, while p = 1/2 is at q = alpha / (1 + alpha). C are the
-    codes of the training rows, as in the paper.
+    codes of the training rows, as in the paper. A model whose loss leaves its probabilities
+    uncorrected says q itself.
     """
     codes = {x for d in train for x in d.labels or ()}
     mean = float(np.mean([len(d.labels or ()) for d in train]))
     alpha = (len(codes) - mean) / mean
     found: dict[str, Any] = {"codes": len(codes), "alpha": alpha}
-    for name, cut in (("half", 1 / (1 + alpha)), ("corrected", 0.5)):
+    as_they_are = getattr(model.recipe["loss"], "corrected", True) is False
+    for name, on_p, on_q in (
+        ("half", 1 / (1 + alpha), 0.5),
+        ("corrected", 0.5, alpha / (1 + alpha)),
+    ):
+        cut = on_q if as_they_are else on_p
         answers = [
             {x for x, p in row.scores.items() if p >= cut and x in codes} for row in predictions
         ]
         right = sum(len(a & set(d.labels or ())) for a, d in zip(answers, test, strict=True))
         given, true = sum(map(len, answers)), sum(len(d.labels or ()) for d in test)
         found[name] = {
-            "cut_on_p": cut,
-            "cut_on_q": 0.5 if name == "half" else alpha / (1 + alpha),
+            "cut_on_p": on_p,
+            "cut_on_q": on_q,
             "precision": right / given if given else None,
             "recall": right / true,
             "f1": 2 * right / (given + true),
