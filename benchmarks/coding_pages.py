@@ -99,10 +99,11 @@ def cantemist() -> list[str]:
         "The cross-fitted threshold was made the default after the other had been scored on "
         "`dev1`, whose few given codes were the reason; nothing of `dev1` has a part in either.",
         "",
-        "`encoder-baseline`, `lame-evidence` and both `label-description` have three of the bundled "
-        "encoder's six layers and 8, 5 and 8 epochs, the first two windows of 256 tokens, the "
-        "others the paper's 200; one run each. `label-description-as-published` has the paper's "
-        "label set too, the 493 codes of the training rows, and reads all of them in every step. "
+        "`encoder-baseline`, `lame-evidence` and both `label-description` have three of the "
+        "bundled encoder's six layers and 8, 5 and 8 epochs, the first two windows of 256 tokens, "
+        "the others the paper's 200; one run each. `label-description-as-published` has the "
+        "paper's label set too, the 493 codes of the training rows, and reads all of them in every "
+        "step. "
         "`lame-evidence` and `label-description` score 256 codes beside a batch's own in each step "
         "(`training.sampled_labels`). `lame-evidence` moved the threshold of the rows carved off "
         "by what carving does to the words alone, a first form of `lexical.tune` that was brought "
