@@ -46,18 +46,19 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
+def figures(cells: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
+    """Write the columns' means over seeds; empty where one is undefined."""
+    values = [(mean(cells, get), how) for _, get, how in columns]
+    return ["" if value is None else format(value, how) for value, how in values]
+
+
 def main_table(
     name: str, columns: Sequence[Column], published: Sequence[Sequence[str]] = ()
 ) -> list[str]:
     """Write a table's finished rows, published ones below, and say which rows are missing."""
     rows = []
     for recipe, cells in by_recipe(name).items():
-        values = [mean(cells, get) for _, get, _ in columns]
-        texts = [
-            "" if v is None else format(v, how)
-            for v, (_, _, how) in zip(values, columns, strict=True)
-        ]
-        rows.append([f"`{recipe}`", *texts])
+        rows.append([f"`{recipe}`", *figures(cells, columns)])
     lines = grid(["Recipe", *(title for title, _, _ in columns)], [*rows, *published])
     return [*lines, *missing(name)]
 

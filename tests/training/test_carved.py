@@ -7,13 +7,14 @@ import pytest
 from scipy.special import expit
 
 from attending.evaluation.steadied import steadied_threshold
+from attending.evaluation.thresholds import log_odds
 from attending.models.base import keepable
 from attending.models.store import load_model, save_model
 from attending.parts.decoders import Decision
 from attending.records import Document, Label, LabelSet, Span
 from attending.training import carved
 from attending.training.fit import fit
-from attending.training.settle import MOVED, log_odds, moved, settle_again
+from attending.training.settle import MOVED, moved, settle_again
 
 WORDS = ("ache", "dyspnoea", "rash", "fever", "cough", "nausea", "cramp", "itch")
 RARE = ("gout", "lupus", "mumps", "croup", "sepsis", "rabies")

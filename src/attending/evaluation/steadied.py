@@ -6,15 +6,14 @@ thresholds that are tried.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from attending.evaluation.counts import BoolArray, FloatArray
-from attending.evaluation.thresholds import best_threshold, between
+from attending.evaluation.thresholds import best_threshold, between, log_odds
 
 _DRAWS = 200
 _MOST_TRIED = 512
 _SAME = 1e-12
-_EDGE = 1e-9
 
 
 def steadied_threshold(
@@ -43,9 +42,9 @@ def steadied_threshold(
         np.concatenate([simpler, more]), np.concatenate([truth, more_truth]), "micro_f1"
     ).value
     matched = _as_many(own, int((simpler >= cut).sum()))
-    bagged = np.mean([_log_odds(value) for value in _best_of_draws(own, truth, seed)])
+    bagged = np.mean([log_odds(value) for value in _best_of_draws(own, truth, seed)])
     rows = len(own)
-    return float(expit((rows * bagged + weight * _log_odds(matched)) / (rows + weight)))
+    return float(expit((rows * bagged + weight * log_odds(matched)) / (rows + weight)))
 
 
 def _as_many(scores: FloatArray, wanted: int) -> float:
@@ -86,7 +85,3 @@ def _reached(
     counts = np.bincount(row[wanted] * tried + place[wanted], minlength=rows * tried)
     reached: NDArray[np.int64] = np.cumsum(counts.reshape(rows, tried)[:, ::-1], axis=1)[:, ::-1]
     return reached
-
-
-def _log_odds(share: float) -> float:
-    return float(logit(np.clip(share, _EDGE, 1 - _EDGE)))

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
+from scipy.special import logit
 
 from attending.errors import DataError, ShapeError
 from attending.evaluation.counts import BoolArray, FloatArray, IntArray
@@ -281,6 +282,11 @@ def _own_best(scores: FloatArray, true: BoolArray, support: int) -> float:
     best = int(np.argmax(f1))
     below = float(sorted_[last[best + 1]]) if best + 1 < last.size else -np.inf
     return between(below, float(sorted_[last[best]]))
+
+
+def log_odds(share: float) -> float:
+    """Return log(p / (1 - p)), finite for 0 and 1 too."""
+    return float(logit(min(max(share, 1e-9), 1 - 1e-9)))
 
 
 def between(below: float, lowest: float) -> float:

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from attending.evaluation.steadied import steadied_threshold
+from attending.evaluation.thresholds import log_odds
 from attending.models.base import Scored, keepable
 from attending.models.neural import NeuralModel
 from attending.parts.decoders import Decision
@@ -26,7 +27,7 @@ from attending.recipe import Recipe
 from attending.records import is_blank
 from attending.training.rows import Rows, listens
 from attending.training.score import answered_multilabel, truth_of
-from attending.training.settle import MOVED, log_odds, moved
+from attending.training.settle import MOVED, moved
 
 _AT_ONCE = 256
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from attending import registry
 from attending.data.corpora import Corpus
 from attending.errors import TrainingError
 from attending.evaluation.calibration import LEAST_ROWS, fit_temperature
 from attending.evaluation.cell_temperature import fit_cell_temperature
-from attending.evaluation.thresholds import best_threshold, per_label_thresholds
+from attending.evaluation.thresholds import best_threshold, log_odds, per_label_thresholds
 from attending.evaluation.vector_scaling import fit_vector_scaling
 from attending.models.base import Model, Scored
 from attending.parts.decoders import Decision
@@ -105,11 +105,6 @@ def moved(decision: Decision, by: float) -> Decision:
     }
     at = float(expit(log_odds(decision.threshold) + by))
     return replace(decision, threshold=at, thresholds=own)
-
-
-def log_odds(share: float) -> float:
-    """Return log(p / (1 - p)), finite for 0 and 1 too."""
-    return float(logit(min(max(share, 1e-9), 1 - 1e-9)))
 
 
 def fitted(
