@@ -226,6 +226,7 @@ def test_a_slot_that_nothing_needs_any_more_is_dropped():
         ("bert", {"encodr__layers": 6}, 'no slot "encodr". Did you mean "encoder"?'),
         ("bert", {"encoder": 6}, '"encoder" is a slot, name a setting of it, such as encoder.kind'),
         ("bert", {"encoder__layer": 6}, 'unknown setting of encoder "pretrained".'),
+        ("bert", {"encoder__qqq": 6}, '"pretrained". Allowed: '),
         ("bert", {"encoder__layers": 0}, '"encoder.layers": Input should be greater than'),
         ("bert", {"sampler__kind": "balance"}, 'no "balance" (allowed: shuffled, bucketed'),
         ("bert", {"label_states__kind": "learned"}, '"label_states" is of no use'),

@@ -67,7 +67,8 @@ def read_spec(slot: str, body: Any, faults: list[str]) -> Spec | None:
         for fault in error.errors(include_url=False):
             key = ".".join(str(p) for p in fault["loc"])
             if fault["type"] == "extra_forbidden":
-                hint = nearest(key, spec_type.model_fields)
+                fields = spec_type.model_fields
+                hint = nearest(key, fields) or f" Allowed: {', '.join(sorted(fields))}."
                 faults.append(f'"{slot}.{key}": unknown setting of {slot} "{kind}".{hint}')
             else:
                 faults.append(f'"{slot}.{key}": {fault["msg"]}, found {fault["input"]!r}')

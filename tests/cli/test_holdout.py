@@ -73,6 +73,21 @@ def test_a_model_without_a_holdout_on_its_own_file(run, files):
     assert "no held-out documents" in done.error
 
 
+def test_other_rows_of_the_same_file_are_new_to_it(run, files):
+    """A column says which rows are for training, as corpora with a split have it."""
+    train = ["train", files / "messages.csv", "--recipe", "frequency", "--out", "m"]
+    assert run(*train, "--where", "writer=w0").code == 0
+    done = run("evaluate", "m", files / "messages.csv", "--where", "writer=w1", "--json")
+    assert "trained" not in done.err and done.json["caution"] is None
+    own = run("evaluate", "m", files / "messages.csv", "--where", "writer=w0", "--out", "own")
+    assert "warning: this is the file that the model was trained on" in own.err
+    every = run("evaluate", "m", files / "messages.csv", "--out", "all", "--json")
+    own_count = documents(run("evaluate", "m", files / "messages.csv", "--where", "writer=w0",
+                              "--out", "again", "--json"))  # fmt: skip
+    said = f"{own_count} of these {documents(every)} documents trained the model"
+    assert said in every.err and said in every.json["caution"]
+
+
 def test_a_file_that_was_changed(run, files, linear, tmp_path):
     lines = (files / "messages.csv").read_text().splitlines()
     (tmp_path / "messages.csv").write_text("\n".join(lines[:-1]) + "\n")

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.image import imread
 
-from attending.explain.evidence import attach_spans, explained_words
+from attending.explain import evidence
+from attending.explain.evidence import attach_spans, explain, explained_words
 from attending.explain.faithfulness import faithfulness
 from attending.explain.page import write_page
 from attending.explain.pictures import attention_png, examples_of_labels
@@ -188,6 +189,19 @@ def test_no_document_is_scored_for_labels_that_only_others_have(coding):
     explained_words(coding, rows, coding.predict(rows), labels="known")
     assert sum(count for count, _ in coding.asked) == 15
     assert max(len(labels) for _, labels in coding.asked) <= 20
+
+
+def test_a_long_document_s_labels_are_scored_some_at_a_time(coding, monkeypatch):
+    rows = [Document("a", TEXT), Document("long", LONG, OTHERS[:9]), Document("b", TEXT)]
+    predictions = coding.predict(rows)
+    whole = explained_words(coding, rows, predictions, labels="known")
+    coding.asked.clear()
+    monkeypatch.setattr(evidence, "_CHARACTERS_AT_A_TIME", 3 * len(LONG))
+    assert explained_words(coding, rows, predictions, labels="known") == whole
+    counts = [len(labels) for count, labels in coding.asked if count == 1]
+    assert max(counts) <= 3 and sum(counts) >= len(whole[1])
+    spans = explain(coding, rows, predictions, labels="known")
+    assert spans == attach_spans(rows, predictions, whole)
 
 
 def test_each_label_is_measured_with_its_own_words(coding):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attending.errors import ShapeError
-from attending.explain.words import STOP_WORDS, is_stop_word, join_pieces, word_spans
+from attending.explain.words import STOP_WORDS, PieceShares, is_stop_word, word_spans
 
 SIGNS = st.sampled_from(
     "aB9é'’-.,/:%° \n_\u0301\u0308\u200b\u200c\u200d\ufeff\u00ad\u202e頭カがشש😀👍🏽❤\ufe0f🇬🇧½²\x00"
@@ -77,26 +77,27 @@ def test_negations_are_never_stop_words():
 def test_pieces_are_summed_over_their_word():
     text = "breathless now."
     pieces = [(0, 6), (6, 10), (11, 14), (14, 15)]
-    assert join_pieces(word_spans(text), pieces, [0.25, 0.5, 0.125, 9.0]) == [0.75, 0.125]
+    assert PieceShares(word_spans(text), pieces).join([0.25, 0.5, 0.125, 9.0]) == [0.75, 0.125]
 
 
 def test_empty_pieces_belong_to_no_word_and_blanks_don_t_count():
     words = word_spans("no pain")
     pieces = [(0, 0), (0, 2), (2, 7), (7, 7)]
-    assert join_pieces(words, pieces, [5.0, 1.0, 2.0, 7.0]) == [1.0, 2.0]
+    assert PieceShares(words, pieces).join([5.0, 1.0, 2.0, 7.0]) == [1.0, 2.0]
 
 
 def test_a_piece_over_several_words_is_shared_by_length():
-    assert join_pieces(word_spans("ab\u200b cdefgh"), [(0, 10)], [8.0]) == [2.0, 6.0]
+    assert PieceShares(word_spans("ab\u200b cdefgh"), [(0, 10)]).join([8.0]) == [2.0, 6.0]
 
 
 def test_bytes_of_one_character_add_up():
-    assert join_pieces(word_spans("x 😀"), [(0, 1), (2, 3), (2, 3), (2, 3)], [1, 1, 2, 3]) == [1, 6]
+    shares = PieceShares(word_spans("x 😀"), [(0, 1), (2, 3), (2, 3), (2, 3)])
+    assert shares.join([1, 1, 2, 3]) == [1, 6]
 
 
 def test_one_score_a_piece():
     with pytest.raises(ShapeError, match="2 offsets and 1 scores"):
-        join_pieces([(0, 1)], [(0, 1), (1, 2)], [1.0])
+        PieceShares([(0, 1)], [(0, 1), (1, 2)]).join([1.0])
 
 
 @settings(max_examples=60, deadline=None)
@@ -111,7 +112,7 @@ def test_joining_loses_nothing_that_lies_in_words(text, data):
         for (start, end), score in zip(pieces, scores, strict=True)
         if any(a < end and start < b for a, b in words)
     )
-    assert sum(join_pieces(words, pieces, scores)) == pytest.approx(kept, abs=1e-9)
+    assert sum(PieceShares(words, pieces).join(scores)) == pytest.approx(kept, abs=1e-9)
 
 
 def wordpiece(text, lowercase):
@@ -157,7 +158,7 @@ def test_accents_move_no_offset(case, form, lowercase):
     for name, place in values[form].items():
         assert tuple(place) in words
         scores = [float(a >= place[0] and b <= place[1]) for a, b in offsets]
-        joined = join_pieces(words, offsets, scores)
+        joined = PieceShares(words, offsets).join(scores)
         found = [words[i] for i, score in enumerate(joined) if score]
         assert found == [tuple(place)]
         assert text[slice(*found[0])] == name
@@ -171,7 +172,7 @@ def test_cased_and_uncased_pieces_cover_the_same_words(case):
         text = (folder / f"{form}.txt").read_text(encoding="utf-8").removesuffix("\n")
         for lowercase in (False, True):
             pieces = [place for _, place in wordpiece(text, lowercase)]
-            joined = join_pieces(word_spans(text), pieces, [1.0] * len(pieces))
+            joined = PieceShares(word_spans(text), pieces).join([1.0] * len(pieces))
             assert all(joined), "a word without a piece"
             totals.add(len(joined))
     assert totals == {7}
@@ -184,7 +185,7 @@ def test_equal_words_are_kept_apart(case):
     pieces = [place for _, place in wordpiece(text, lowercase=True)]
     words = word_spans(text)
     scores = [float(i + 1) for i in range(len(pieces))]
-    joined = dict(zip(words, join_pieces(words, pieces, scores), strict=True))
+    joined = dict(zip(words, PieceShares(words, pieces).join(scores), strict=True))
     assert len(words) == values["n_words"]
     spans = [tuple(span) for span in values["no_spans"]]
     assert [text[a:b] for a, b in spans] == ["no", "no", "no"]

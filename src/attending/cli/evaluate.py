@@ -186,12 +186,23 @@ def _choose(
         return corpus, _CHOSEN if origin.development == corpus.fingerprint else None
     holdout = origin.holdout
     if holdout is None or only_holdout is False:
-        return corpus, _SEEN
+        return corpus, _seen(corpus, trained)
     part = held_out_part(corpus, trained, holdout)
     left = len(corpus) - len(part)
     return part, (
         f"on the {len(part):,} documents that were held out of training ({holdout.in_words}); "
         f"the other {left:,} trained the model"
+    )
+
+
+def _seen(corpus: "Corpus", trained: "Corpus") -> str:
+    known = {document.source for document in trained}
+    count = sum(document.source in known for document in corpus)
+    if count == len(corpus):
+        return _SEEN
+    return (
+        f"{count:,} of these {len(corpus):,} documents trained the model, so the figures are too "
+        "good. Choose other rows with --where"
     )
 
 

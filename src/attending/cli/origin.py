@@ -171,10 +171,11 @@ def _shared_texts(corpus: "Corpus", made: "Split") -> int:
 
 
 def as_trained(file: str, corpus: "Corpus", origin: Origin, encoding: str) -> "Corpus | None":
-    """Return a file's documents as training read them; ``None`` if it is another file.
+    """Return a file's documents as training read them; ``None`` if no row of it was trained on.
 
     Other columns or conditions than in training don't hide that it is the same file: it is then
-    read once more in the way of training.
+    read once more in the way of training. Conditions that leave none of its rows do
+    (``split=dev`` of a file whose ``split=train`` was trained on).
     """
     from attending.cli.spans import SpanFile, load_annotated
     from attending.data.spans.corpus import SpanCorpus
@@ -194,7 +195,10 @@ def as_trained(file: str, corpus: "Corpus", origin: Origin, encoding: str) -> "C
             again = Columns(**columns, where=where, encoding=encoding).load(file)
     except DataError:
         return None
-    return again if origin.is_of(again) else None
+    if not origin.is_of(again):
+        return None
+    known = {document.source for document in again}
+    return again if any(document.source in known for document in corpus) else None
 
 
 def held_out_part(corpus: "Corpus", trained: "Corpus", holdout: Holdout) -> "Corpus":

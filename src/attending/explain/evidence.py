@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from attending.errors import DataError, LabelError, ModelError, nearest
-from attending.explain.words import is_stop_word, join_pieces, word_spans
+from attending.explain.words import PieceShares, is_stop_word, word_spans
 from attending.models.base import Model, TokenScores, require_method
 from attending.records import Document, Evidence, LabelSet, Prediction, Row
 
@@ -17,6 +17,7 @@ WordScores = Mapping[str | None, Sequence[Evidence]]
 _BREAK = re.compile(r"[()\[\]{}.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
 _DOCUMENTS_AT_A_TIME = 256
 _LABELS_AT_A_TIME = 20
+_CHARACTERS_AT_A_TIME = 20_000_000  # of a document, times its labels: scores of some 3 M words
 
 
 def explained_labels(prediction: Prediction) -> tuple[str, ...]:
@@ -46,19 +47,33 @@ def word_evidence(
         LabelError: If there are no scores for the label.
         ModelError: If a score is NaN or infinite.
     """
-    if label not in token_scores.scores:
-        known = [known for known in token_scores.scores if known is not None]
-        raise LabelError(
-            f"there are no token scores for the label {label!r}",
-            where=f"document {document.id}",
-            allowed=f"{len(known)} labels" + (" and None" if None in token_scores.scores else ""),
-            step=nearest(label or "", known).strip() or None,
-        )
-    if not all(map(math.isfinite, token_scores.scores[label])):
-        raise ModelError("its token scores are not finite", where=f"document {document.id}")
-    words = word_spans(document.text)
-    scores = join_pieces(words, token_scores.offsets, token_scores.scores[label])
-    return [Evidence(*w, s, label, method) for w, s in zip(words, scores, strict=True)]
+    return _WordsOf(document, token_scores).scored(label, method)
+
+
+class _WordsOf:
+    """One document's words and the tokens in them, for scores of several labels."""
+
+    def __init__(self, document: Document, tokens: TokenScores) -> None:
+        self.document, self.tokens = document, tokens
+        self.words = word_spans(document.text)
+        self.shares = PieceShares(self.words, tokens.offsets)
+
+    def scored(self, label: str | None, method: str) -> list[Evidence]:
+        """Return every word with its score for a label, see ``word_evidence``."""
+        where = f"document {self.document.id}"
+        if label not in self.tokens.scores:
+            known = [known for known in self.tokens.scores if known is not None]
+            raise LabelError(
+                f"there are no token scores for the label {label!r}",
+                where=where,
+                allowed=f"{len(known)} labels"
+                + (" and None" if None in self.tokens.scores else ""),
+                step=nearest(label or "", known).strip() or None,
+            )
+        if not all(map(math.isfinite, self.tokens.scores[label])):
+            raise ModelError("its token scores are not finite", where=where)
+        scores = self.shares.join(self.tokens.scores[label])
+        return [Evidence(*w, s, label, method) for w, s in zip(self.words, scores, strict=True)]
 
 
 def evidence_spans(
@@ -93,7 +108,8 @@ def evidence_spans(
         return []
     count = max(1, math.ceil(top_share * len(words)))
     floor = max(min_score * best, math.ulp(0.0))
-    strong = sorted(i for i in _by_strength(words)[:count] if words[i].score >= floor)
+    enough = [i for i, word in enumerate(words) if word.score >= floor]
+    strong = sorted(sorted(enough, key=lambda i: (-words[i].score, i))[:count])
     runs: list[list[int]] = []
     for i in strong:
         if runs and _bridged(document.text, words, runs[-1][-1], i, bridge):
@@ -143,6 +159,20 @@ def explained_words(
         ModelError: If the method is not one of the model's, or gives NaN.
         LabelError: If a label is not in the model's label set.
     """
+    found: list[dict[str | None, list[Evidence]]] = [{} for _ in documents]
+    for i, label, words in _each(model, documents, predictions, method, labels):
+        found[i][label] = words
+    return found
+
+
+def _each(
+    model: Model,
+    documents: Sequence[Row],
+    predictions: Sequence[Prediction],
+    method: str | None,
+    labels: Literal["predicted", "known", "all"] | Sequence[str],
+) -> Iterator[tuple[int, str | None, list[Evidence]]]:
+    """Yield the place of a document, a label, and every word scored for it; never all at once."""
     check_pairs(documents, predictions)
     method = require_method(method, model.methods, model.recipe.name)
     fixed: Sequence[str] | None = model.labels.ids if labels == "all" else None
@@ -150,38 +180,59 @@ def explained_words(
         fixed = labels
     for label in fixed or ():
         model.labels.position(label)
-    found: list[dict[str | None, list[Evidence]]] = [{} for _ in documents]
+    overall: set[int] = set()
     for rows in _chunks(documents, predictions):
         wanted = {
             i: fixed or _own(documents[i], predictions[i], model.labels, labels == "known")
             for i in rows
         }
-        for some in _alike(rows, wanted):
-            asked = {label for i in some for label in wanted[i]}
+        for some, asked in _alike(rows, wanted, documents):
             chunk = [row for i in some if isinstance(row := documents[i], Document)]
             ordered = sorted(asked, key=model.labels.position)
+            now = set(asked)
             scored = model.token_scores(chunk, method=method, labels=ordered)
             for i, document, scores in zip(some, chunk, scored, strict=True):
-                keys: list[str | None] = [k for k in wanted[i] if k in scores.scores]
-                if None in scores.scores and (labels == "all" or not keys):
+                keys: list[str | None] = [k for k in wanted[i] if k in now and k in scores.scores]
+                if None in scores.scores and i not in overall and (labels == "all" or not keys):
                     keys.insert(0, None)
-                found[i] = {k: word_evidence(document, scores, k, method) for k in keys}
-    return found
+                    overall.add(i)
+                words = _WordsOf(document, scores)
+                for key in keys:
+                    yield i, key, words.scored(key, method)
 
 
-def _alike(rows: Sequence[int], wanted: Mapping[int, Sequence[str]]) -> Iterator[list[int]]:
-    """Group rows so that no document is scored for many labels that only others have."""
+def _alike(
+    rows: Sequence[int], wanted: Mapping[int, Sequence[str]], documents: Sequence[Row]
+) -> Iterator[tuple[list[int], Sequence[str]]]:
+    """Group rows so that no document is scored for many labels that only others have.
+
+    With each group come the labels to score. A document so long that its scores for all labels
+    would fill memory comes several times, each time with some of them.
+    """
     group: list[int] = []
-    asked: set[str] = set()
+    asked: dict[str, None] = {}
     for i in rows:
-        together = asked | set(wanted[i])
+        together = {**asked, **dict.fromkeys(wanted[i])}
         if group and len(together) > max(_LABELS_AT_A_TIME, len(wanted[i])):
-            yield group
-            group, together = [], set(wanted[i])
-        group.append(i)
+            yield group, list(asked)
+            group, together = [], dict.fromkeys(wanted[i])
+        length = _length(documents[i])
+        if length * len(wanted[i]) > _CHARACTERS_AT_A_TIME:
+            if group:
+                yield group, list(asked)
+            size = max(1, _CHARACTERS_AT_A_TIME // length)
+            for first in range(0, len(wanted[i]), size):
+                yield [i], wanted[i][first : first + size]
+            group, together = [], {}
+        else:
+            group.append(i)
         asked = together
     if group:
-        yield group
+        yield group, list(asked)
+
+
+def _length(row: Row) -> int:
+    return len(row.text) if isinstance(row, Document) else 0
 
 
 def attach_spans(
@@ -195,14 +246,13 @@ def attach_spans(
         DataError: If documents, predictions and words don't belong together.
     """
     check_pairs(documents, predictions, words)
-    explained = []
-    for row, prediction, by_label in zip(documents, predictions, words, strict=True):
-        spans: list[Evidence] = []
-        if isinstance(row, Document):
-            for scored in by_label.values():
-                spans += evidence_spans(row, scored)
-        explained.append(prediction.with_evidence(spans) if spans else prediction)
-    return explained
+    spans = [
+        [s for scored in by_label.values() for s in evidence_spans(row, scored)]
+        if isinstance(row, Document)
+        else []
+        for row, by_label in zip(documents, words, strict=True)
+    ]
+    return _with_spans(predictions, spans)
 
 
 def explain(
@@ -218,8 +268,19 @@ def explain(
     Only predictions of status ``ok`` get evidence. See ``explained_words`` for the arguments and
     errors, ``evidence_spans`` for how spans are made; what ``wording.caution`` says belongs beside.
     """
-    words = explained_words(model, documents, predictions, method=method, labels=labels)
-    return attach_spans(documents, predictions, words)
+    found: list[list[Evidence]] = [[] for _ in documents]
+    for i, _, words in _each(model, documents, predictions, method, labels):
+        row = documents[i]
+        assert isinstance(row, Document)
+        found[i] += evidence_spans(row, words)
+    return _with_spans(predictions, found)
+
+
+def _with_spans(
+    predictions: Sequence[Prediction], spans: Sequence[Sequence[Evidence]]
+) -> list[Prediction]:
+    pairs = zip(predictions, spans, strict=True)
+    return [prediction.with_evidence(found) if found else prediction for prediction, found in pairs]
 
 
 def check_pairs(

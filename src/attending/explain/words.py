@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from attending.errors import ShapeError
 
 Offsets = tuple[int, int]
@@ -117,38 +119,48 @@ def is_stop_word(word: str) -> bool:
     return word.replace("\u2019", "'").casefold() in STOP_WORDS
 
 
-def join_pieces(
-    words: Sequence[Offsets], pieces: Sequence[Offsets], scores: Sequence[float]
-) -> list[float]:
-    """Sum the scores of a tokenizer's pieces over each word: one float a word, 0.0 without a piece.
+class PieceShares:
+    """Which words of a text a tokenizer's pieces lie in, found once for scores of any label.
 
     words and pieces are offsets into the same text, words in text order. A piece that covers
     several words (a tokenizer that drops hidden signs or takes a blank along) is shared out by
     the code points it has in each; a piece in no word (punctuation, special tokens with empty
-    offsets) is left out. Sums suit attention, which is spread over pieces, and signed
-    attributions, which add up by construction.
-
-    Raises:
-        ShapeError: If there is not exactly one score a piece.
+    offsets) is left out.
     """
-    if len(pieces) != len(scores):
-        raise ShapeError(
-            "token offsets and token scores must be of one length",
-            found=f"{len(pieces)} offsets and {len(scores)} scores",
-            step="Give one score a token, without the special tokens.",
-        )
-    totals = [0.0] * len(words)
-    first = 0
-    for (start, end), score in sorted(zip(pieces, scores, strict=True), key=lambda x: x[0]):
-        while first < len(words) and words[first][1] <= start:
-            first += 1
-        shares: list[Offsets] = []
-        for i in range(first, len(words)):
-            if words[i][0] >= end:
-                break
-            shares.append((i, min(end, words[i][1]) - max(start, words[i][0])))
-        covered = sum(length for _, length in shares if length > 0)
-        for i, length in shares:
-            if length > 0:
-                totals[i] += score * length / covered
-    return totals
+
+    def __init__(self, words: Sequence[Offsets], pieces: Sequence[Offsets]) -> None:
+        self.words, self.pieces = len(words), len(pieces)
+        found: list[tuple[int, int, int, int]] = []
+        first = 0
+        for piece in sorted(range(len(pieces)), key=pieces.__getitem__):
+            start, end = pieces[piece]
+            while first < len(words) and words[first][1] <= start:
+                first += 1
+            shares: list[Offsets] = []
+            for i in range(first, len(words)):
+                if words[i][0] >= end:
+                    break
+                shares.append((i, min(end, words[i][1]) - max(start, words[i][0])))
+            covered = sum(length for _, length in shares if length > 0)
+            found += [(i, piece, length, covered) for i, length in shares if length > 0]
+        table = np.array(found, np.int64).reshape(-1, 4)
+        self._word, self._piece, self._length, self._covered = table.T
+
+    def join(self, scores: Sequence[float]) -> list[float]:
+        """Sum scores of the pieces over each word: one float a word, 0.0 without a piece.
+
+        Sums suit attention, which is spread over pieces, and signed attributions, which add up by
+        construction.
+
+        Raises:
+            ShapeError: If there is not exactly one score a piece.
+        """
+        if self.pieces != len(scores):
+            raise ShapeError(
+                "token offsets and token scores must be of one length",
+                found=f"{self.pieces} offsets and {len(scores)} scores",
+                step="Give one score a token, without the special tokens.",
+            )
+        each = np.asarray(scores, np.float64)[self._piece] * self._length / self._covered
+        totals: list[float] = np.bincount(self._word, each, self.words).tolist()
+        return totals

@@ -1,5 +1,6 @@
 """Words that speak for labels, as scores of a document's words: the evidence of lexical views."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +17,8 @@ def match_scores(view: LexicalView, document: Document, labels: Sequence[str]) -
     table = {label: np.zeros(len(words)) for label in labels}
     for span in view.spans(document, labels):
         assert span.label is not None
-        first = int(np.searchsorted(words.starts, span.start))
-        stop = int(np.searchsorted(words.starts, span.end))
+        first = bisect_left(words.starts, span.start)
+        stop = bisect_left(words.starts, span.end)
         row = table[span.label]
         row[first:stop] = np.maximum(row[first:stop], span.score)
     offsets = tuple(zip(words.starts, words.ends, strict=True))
