@@ -142,7 +142,7 @@ def test_evidence_comes_in_text_order():
 
 def test_the_disk_form():
     prediction = Prediction(
-        "1", "ok", ("a",), {"a": 0.75, "b": 0.25}, read=Coverage(10, 30, 2)
+        "1", "ok", ("a",), {"a": 0.75, "b": 0.25}, read=Coverage(10, 30, 2, 61)
     ).with_evidence([Evidence(0, 4, 0.5, "a", "attention")])
     assert prediction.to_dict() == {
         "id": "1",
@@ -151,7 +151,7 @@ def test_the_disk_form():
         "scores": {"a": 0.75, "b": 0.25},
         "abstained": False,
         "evidence": [{"label": "a", "start": 0, "end": 4, "score": 0.5}],
-        "read": {"tokens": 10, "of": 30, "windows": 2},
+        "read": {"tokens": 10, "of": 30, "windows": 2, "truncated": True, "end": 61},
     }
     failed = Prediction("2", "failed", reason="the text is not UTF-8").to_dict()
     assert failed["reason"] == "the text is not UTF-8" and failed["scores"] == {}

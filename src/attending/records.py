@@ -324,16 +324,28 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a document was read: ``tokens`` of ``of`` tokens, in ``windows`` windows."""
+    """How much of a document was read: ``tokens`` of ``of`` tokens, in ``windows`` windows.
+
+    ``end``: where reading stopped, the code point after the last one read; ``None`` where all of
+    the text was read, or nothing.
+    """
 
     tokens: int
     of: int
     windows: int
+    end: int | None = None
 
     @property
     def truncated(self) -> bool:
         """Whether some of the text was not read."""
         return self.tokens < self.of
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the on-disk form: of a text read in part, that it was and where reading ended."""
+        row: dict[str, Any] = {"tokens": self.tokens, "of": self.of, "windows": self.windows}
+        if self.truncated:
+            row |= {"truncated": True, "end": self.end}
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,11 +385,7 @@ class Prediction:
                 {"label": e.label, "start": e.start, "end": e.end, "score": e.score}
                 for e in self.evidence
             ],
-            "read": {
-                "tokens": self.read.tokens,
-                "of": self.read.of,
-                "windows": self.read.windows,
-            },
+            "read": self.read.to_dict(),
         }
         if self.spans is not None:
             row["spans"] = [_span_row(s) for s in self.spans]

@@ -36,7 +36,9 @@ def test_what_is_read_ends_at_the_most_and_is_told(model):
     assert prediction.status == "ok"
     assert prediction.read.tokens == 100 and prediction.read.truncated
     (windowed,) = model.windower([text])
-    assert prediction.read == Coverage(100, len(windowed.offsets), len(windowed.windows))
+    end = windowed.offsets[99][1]
+    assert prediction.read == Coverage(100, len(windowed.offsets), len(windowed.windows), end)
+    assert prediction.to_dict()["read"]["truncated"] and prediction.to_dict()["read"]["end"] == end
     (cut,) = model.predict([Document("cut", text[: windowed.offsets[99][1]])])
     assert dict(prediction.scores) == pytest.approx(dict(cut.scores), abs=1e-6)
 

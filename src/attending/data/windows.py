@@ -131,7 +131,8 @@ class Windower:
             if (part := ids[s : min(reach, s + self.content)])
         )
         read = min(reach, starts[-1] + self.content)
-        return Windowed(windows, offsets, Coverage(read, total, len(windows)))
+        end = int(offsets[read - 1][1]) if read < total else None
+        return Windowed(windows, offsets, Coverage(read, total, len(windows), end))
 
 
 def owners(document: Windowed) -> NDArray[np.int64]:

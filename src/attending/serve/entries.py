@@ -223,7 +223,7 @@ def prediction_values(prediction: Prediction) -> dict[str, Any]:
         "labels": dump(prediction.labels),
         "scores": dump(dict(prediction.scores)),
         "evidence": dump(evidence),
-        "coverage": dump([read.tokens, read.of, read.windows]),
+        "coverage": dump([read.tokens, read.of, read.windows, read.end]),
         "abstained": int(prediction.abstained),
         "reason": printable(prediction.reason),
     }

@@ -110,6 +110,10 @@ class ReadOut(BaseModel):
     tokens: int = Field(description="Tokens that were read.")
     of: int = Field(description="Tokens that there are.")
     windows: int = Field(description="In how many pieces.")
+    truncated: bool = Field(False, description="True where some of it was not read; else left out.")
+    end: int | None = Field(
+        None, description="Where reading stopped, if before the end of the text."
+    )
 
 
 class PredictionOut(BaseModel):
