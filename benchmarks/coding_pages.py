@@ -71,8 +71,8 @@ def cantemist() -> list[str]:
         "Morphology codes (ICD-O-3, Spanish edition) of Spanish oncology cases: trained on `train` "
         "(501 documents, 493 codes), scored on `dev1` (250 documents, 338 codes, 130 of them in no "
         "training document). The models may give all 4,205 codes of the table and the codes of the "
-        "training rows; codes that only `dev1` has count as missed. The test set was scored once, at "
-        "the end, when nothing was to be chosen any more: the paper's Table 5 below.",
+        "training rows; codes that only `dev1` has count as missed. The test set was scored once, "
+        "at the end, when nothing was to be chosen any more: the paper's Table 5 below.",
         "",
         *_commands(
             "python benchmarks/labels.py --data-root DATA",
