@@ -5,9 +5,10 @@
     python benchmarks/study_page.py triage-study table3 table4 [--picture]
 
 The page is the text of benchmarks/pages/NAME.md, then each study's own tables, one heading level
-down; without a study it is the text alone. With --picture, a picture of each study's report is
-drawn beside it, the learning curves where there are some, else the dot plot (this needs playwright
-and a Chromium): NAME.png of the first study, NAME-FOLDER.png of the others.
+down; without a study it is the text alone. With --picture, the pictures that the text shows are
+drawn from the studies' reports, the learning curves where there are some, else the dot plot (this
+needs playwright and a Chromium): NAME.png is that of the first study, NAME-FOLDER.png of the
+others.
 """
 
 import argparse
@@ -57,7 +58,9 @@ def main() -> None:
     text = "\n\n".join([preface, *map(tables_of, given.folders)])
     (DOCS / f"{given.name}.md").write_text(f"{text}\n", encoding="utf-8")
     for number, folder in enumerate(given.folders if given.picture else ()):
-        draw(folder, DOCS / f"{given.name}{f'-{folder.name}' if number else ''}.png")
+        file = f"{given.name}{f'-{folder.name}' if number else ''}.png"
+        if f"({file})" in preface:
+            draw(folder, DOCS / file)
 
 
 if __name__ == "__main__":
