@@ -107,7 +107,7 @@ def test_truncation_is_said(neural, urgency, tiny_recipe):
     model = NeuralModel(recipe, urgency, neural.network)
     (found,) = model.predict([Document("a", "pain " * 30)])
     assert found.status == "ok" and found.read.truncated
-    assert found.read == Coverage(8, 30, 1)
+    assert found.read == Coverage(8, 30, 1, len("pain " * 8) - 1)
 
 
 def test_windows_of_a_document_become_one_score():
