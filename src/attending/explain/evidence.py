@@ -17,7 +17,7 @@ WordScores = Mapping[str | None, Sequence[Evidence]]
 _BREAK = re.compile(r"[()\[\]{}.!?;\u2026\u3002\uff01\uff1f\n\r\u2028\u2029]")
 _DOCUMENTS_AT_A_TIME = 256
 _LABELS_AT_A_TIME = 20
-_CHARACTERS_AT_A_TIME = 20_000_000  # of a document, times its labels: scores of some 3 M words
+_CHARACTERS_AT_A_TIME = 40_000_000  # of a document, times its labels: scores of some 6 M words
 
 
 def explained_labels(prediction: Prediction) -> tuple[str, ...]:
@@ -47,32 +47,31 @@ def word_evidence(
         LabelError: If there are no scores for the label.
         ModelError: If a score is NaN or infinite.
     """
-    return _WordsOf(document, token_scores).scored(label, method)
+    return _WordsOf(document, token_scores.offsets).scored(token_scores, label, method)
 
 
 class _WordsOf:
     """One document's words and the tokens in them, for scores of several labels."""
 
-    def __init__(self, document: Document, tokens: TokenScores) -> None:
-        self.document, self.tokens = document, tokens
+    def __init__(self, document: Document, offsets: Sequence[tuple[int, int]]) -> None:
+        self.document, self.offsets = document, offsets
         self.words = word_spans(document.text)
-        self.shares = PieceShares(self.words, tokens.offsets)
+        self.shares = PieceShares(self.words, offsets)
 
-    def scored(self, label: str | None, method: str) -> list[Evidence]:
+    def scored(self, tokens: TokenScores, label: str | None, method: str) -> list[Evidence]:
         """Return every word with its score for a label, see ``word_evidence``."""
         where = f"document {self.document.id}"
-        if label not in self.tokens.scores:
-            known = [known for known in self.tokens.scores if known is not None]
+        if label not in tokens.scores:
+            known = [known for known in tokens.scores if known is not None]
             raise LabelError(
                 f"there are no token scores for the label {label!r}",
                 where=where,
-                allowed=f"{len(known)} labels"
-                + (" and None" if None in self.tokens.scores else ""),
+                allowed=f"{len(known)} labels" + (" and None" if None in tokens.scores else ""),
                 step=nearest(label or "", known).strip() or None,
             )
-        if not all(map(math.isfinite, self.tokens.scores[label])):
+        if not all(map(math.isfinite, tokens.scores[label])):
             raise ModelError("its token scores are not finite", where=where)
-        scores = self.shares.join(self.tokens.scores[label])
+        scores = self.shares.join(tokens.scores[label])
         return [Evidence(*w, s, label, method) for w, s in zip(self.words, scores, strict=True)]
 
 
@@ -108,8 +107,7 @@ def evidence_spans(
         return []
     count = max(1, math.ceil(top_share * len(words)))
     floor = max(min_score * best, math.ulp(0.0))
-    enough = [i for i, word in enumerate(words) if word.score >= floor]
-    strong = sorted(sorted(enough, key=lambda i: (-words[i].score, i))[:count])
+    strong = sorted(_by_strength(words, floor)[:count])
     runs: list[list[int]] = []
     for i in strong:
         if runs and _bridged(document.text, words, runs[-1][-1], i, bridge):
@@ -181,6 +179,7 @@ def _each(
     for label in fixed or ():
         model.labels.position(label)
     overall: set[int] = set()
+    words: _WordsOf | None = None
     for rows in _chunks(documents, predictions):
         wanted = {
             i: fixed or _own(documents[i], predictions[i], model.labels, labels == "known")
@@ -189,46 +188,46 @@ def _each(
         for some, asked in _alike(rows, wanted, documents):
             chunk = [row for i in some if isinstance(row := documents[i], Document)]
             ordered = sorted(asked, key=model.labels.position)
-            now = set(asked)
             scored = model.token_scores(chunk, method=method, labels=ordered)
             for i, document, scores in zip(some, chunk, scored, strict=True):
-                keys: list[str | None] = [k for k in wanted[i] if k in now and k in scores.scores]
+                keys: list[str | None] = [k for k in wanted[i] if k in asked and k in scores.scores]
                 if None in scores.scores and i not in overall and (labels == "all" or not keys):
                     keys.insert(0, None)
                     overall.add(i)
-                words = _WordsOf(document, scores)
+                if (
+                    words is None
+                    or words.document is not document
+                    or words.offsets != scores.offsets
+                ):
+                    words = _WordsOf(document, scores.offsets)
                 for key in keys:
-                    yield i, key, words.scored(key, method)
+                    yield i, key, words.scored(scores, key, method)
 
 
 def _alike(
     rows: Sequence[int], wanted: Mapping[int, Sequence[str]], documents: Sequence[Row]
-) -> Iterator[tuple[list[int], Sequence[str]]]:
+) -> Iterator[tuple[list[int], set[str]]]:
     """Group rows so that no document is scored for many labels that only others have.
 
     With each group come the labels to score. A document so long that its scores for all labels
     would fill memory comes several times, each time with some of them.
     """
     group: list[int] = []
-    asked: dict[str, None] = {}
+    asked: set[str] = set()
     for i in rows:
-        together = {**asked, **dict.fromkeys(wanted[i])}
-        if group and len(together) > max(_LABELS_AT_A_TIME, len(wanted[i])):
-            yield group, list(asked)
-            group, together = [], dict.fromkeys(wanted[i])
-        length = _length(documents[i])
-        if length * len(wanted[i]) > _CHARACTERS_AT_A_TIME:
-            if group:
-                yield group, list(asked)
+        own, length = wanted[i], _length(documents[i])
+        if length * len(own) > _CHARACTERS_AT_A_TIME:
             size = max(1, _CHARACTERS_AT_A_TIME // length)
-            for first in range(0, len(wanted[i]), size):
-                yield [i], wanted[i][first : first + size]
-            group, together = [], {}
-        else:
-            group.append(i)
+            yield from (([i], set(own[k : k + size])) for k in range(0, len(own), size))
+            continue
+        together = asked | set(own)
+        if group and len(together) > max(_LABELS_AT_A_TIME, len(own)):
+            yield group, asked
+            group, together = [], set(own)
+        group.append(i)
         asked = together
     if group:
-        yield group, list(asked)
+        yield group, asked
 
 
 def _length(row: Row) -> int:
@@ -317,8 +316,10 @@ def _own(row: Row, prediction: Prediction, labels: LabelSet, known: bool) -> tup
     )
 
 
-def _by_strength(items: Sequence[Evidence]) -> list[int]:
-    return sorted(range(len(items)), key=lambda i: (-items[i].score, i))
+def _by_strength(items: Sequence[Evidence], floor: float = -math.inf) -> list[int]:
+    """Return the places of items with at least some score, the strongest first."""
+    places = (i for i, item in enumerate(items) if item.score >= floor)
+    return sorted(places, key=lambda i: -items[i].score)
 
 
 def _bridged(text: str, words: Sequence[Evidence], left: int, right: int, bridge: int) -> bool:
