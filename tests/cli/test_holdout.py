@@ -1,6 +1,7 @@
 """One file, two commands: what was held out of training is what is evaluated."""
 
 import json
+import re
 
 import pytest
 
@@ -86,6 +87,17 @@ def test_other_rows_of_the_same_file_are_new_to_it(run, files):
                               "--out", "again", "--json"))  # fmt: skip
     said = f"{own_count} of these {documents(every)} documents trained the model"
     assert said in every.err and said in every.json["caution"]
+
+
+def test_rows_that_training_left_out_are_not_counted_as_trained_on(run, files):
+    where = ("--where", "writer=w0")
+    train = ["train", files / "messages.csv", "--recipe", "frequency", "--holdout", "0.2"]
+    assert run(*train, *where, "--out", "m").code == 0
+    narrow = run("evaluate", "m", files / "messages.csv", *where, "--out", "narrow", "--json")
+    broad = run("evaluate", "m", files / "messages.csv", "--out", "broad", "--json")
+    assert documents(narrow) == documents(broad)
+    learned = re.search(r"; the other (\d+) trained the model", narrow.err)[1]
+    assert re.search(rf"; {learned} of the other \d+ trained the model", broad.err)
 
 
 def test_a_file_that_was_changed(run, files, linear, tmp_path):

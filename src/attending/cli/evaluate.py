@@ -11,7 +11,7 @@ from attending.cli import evaluate_spans, options, spans
 from attending.cli.columns import Columns
 from attending.cli.console import Screen, heading
 from attending.cli.headline import figures_of, headline_table, label_table
-from attending.cli.origin import Origin, as_trained, held_out_part
+from attending.cli.origin import Origin, as_trained, held_out_part, rows_among
 from attending.cli.progress import Progress
 from attending.cli.rows import unreadable_lines
 from attending.cli.seeds import seed_folders, spread, spread_table
@@ -189,15 +189,16 @@ def _choose(
         return corpus, _seen(corpus, trained)
     part = held_out_part(corpus, trained, holdout)
     left = len(corpus) - len(part)
+    learned = rows_among(corpus, trained) - len(part)
+    others = f"the other {left:,}" if learned == left else f"{learned:,} of the other {left:,}"
     return part, (
         f"on the {len(part):,} documents that were held out of training ({holdout.in_words}); "
-        f"the other {left:,} trained the model"
+        f"{others} trained the model"
     )
 
 
 def _seen(corpus: "Corpus", trained: "Corpus") -> str:
-    known = {document.source for document in trained}
-    count = sum(document.source in known for document in corpus)
+    count = rows_among(corpus, trained)
     if count == len(corpus):
         return _SEEN
     return (

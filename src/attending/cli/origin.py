@@ -197,8 +197,13 @@ def as_trained(file: str, corpus: "Corpus", origin: Origin, encoding: str) -> "C
         return None
     if not origin.is_of(again):
         return None
-    known = {document.source for document in again}
-    return again if any(document.source in known for document in corpus) else None
+    return again if rows_among(corpus, again) else None
+
+
+def rows_among(corpus: "Corpus", other: "Corpus") -> int:
+    """Count the documents of a corpus that come from rows of another one, read from one file."""
+    known = {document.source for document in other}
+    return sum(document.source in known for document in corpus)
 
 
 def held_out_part(corpus: "Corpus", trained: "Corpus", holdout: Holdout) -> "Corpus":
