@@ -64,6 +64,12 @@ class Span:
         """The stretches that it covers, in text order: one, or its fragments."""
         return self.fragments or ((self.start, self.end),)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the on-disk form, without what only its source knows (``id``)."""
+        row: dict[str, Any] = {"label": self.label, "start": self.start, "end": self.end}
+        row |= {"fragments": [list(f) for f in self.fragments]} if self.fragments else {}
+        return row | ({"score": self.score} if self.score is not None else {})
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -326,8 +332,7 @@ class Evidence:
 class Coverage:
     """How much of a document was read: ``tokens`` of ``of`` tokens, in ``windows`` windows.
 
-    ``end``: where reading stopped, the code point after the last one read; ``None`` where all of
-    the text was read, or nothing.
+    ``end``: the code point after the last one read; ``None`` where all was read, or nothing.
     """
 
     tokens: int
@@ -341,11 +346,9 @@ class Coverage:
         return self.tokens < self.of
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the on-disk form: of a text read in part, that it was and where reading ended."""
-        row: dict[str, Any] = {"tokens": self.tokens, "of": self.of, "windows": self.windows}
-        if self.truncated:
-            row |= {"truncated": True, "end": self.end}
-        return row
+        """Return the on-disk form, for a text read in part with where reading ended."""
+        part: dict[str, Any] = {"truncated": True, "end": self.end} if self.truncated else {}
+        return {"tokens": self.tokens, "of": self.of, "windows": self.windows, **part}
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,16 +391,7 @@ class Prediction:
             "read": self.read.to_dict(),
         }
         if self.spans is not None:
-            row["spans"] = [_span_row(s) for s in self.spans]
+            row["spans"] = [span.to_dict() for span in self.spans]
         if self.reason:
             row["reason"] = self.reason
         return row
-
-
-def _span_row(span: Span) -> dict[str, Any]:
-    row: dict[str, Any] = {"label": span.label, "start": span.start, "end": span.end}
-    if span.fragments:
-        row["fragments"] = [list(f) for f in span.fragments]
-    if span.score is not None:
-        row["score"] = span.score
-    return row

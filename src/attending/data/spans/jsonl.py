@@ -243,12 +243,8 @@ def _own(document: Document, spans: Sequence[Span], predicted: bool) -> Mapping[
 
 
 def _span(span: Span, text: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"start": span.start, "end": span.end, "label": span.label}
-    if span.fragments:
-        row["fragments"] = [list(piece) for piece in span.fragments]
-    row["text"] = " ".join(text[start:end] for start, end in span.pieces)
-    row |= {"id": span.id} if span.id is not None else {}
-    return row | ({"score": span.score} if span.score is not None else {})
+    row = span.to_dict() | {"text": " ".join(text[start:end] for start, end in span.pieces)}
+    return row | ({"id": span.id} if span.id is not None else {})
 
 
 def _doccano(document: Document, spans: Sequence[Span], predicted: bool) -> Mapping[str, Any]:
